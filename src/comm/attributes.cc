@@ -1,6 +1,7 @@
 #include "comm/attributes.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace lapwing::comm {
@@ -49,16 +50,16 @@ std::shared_ptr<const Keyval<Handle>> KeyvalTable<Handle>::find(int number) cons
 template <typename Handle>
 std::size_t AttributeSet<Handle>::index_of(int number) const noexcept {
   const auto found = std::find_if(entries_.begin(), entries_.end(),
-                                  [&](const Entry& entry) { return entry.keyval->number == number; });
+                                  [&](const Entry& entry) { return !entry.going && entry.keyval->number == number; });
   return static_cast<std::size_t>(found - entries_.begin());
 }
 
 template <typename Handle>
 bool AttributeSet<Handle>::get(int number, void** value) const {
   const std::lock_guard guard(mutex_);
-  const std::size_t index = index_of(number);
-  if (index == entries_.size()) return false;
-  *value = entries_[index].value;
+  const auto last = std::find_if(entries_.rbegin(), entries_.rend(), [&](const Entry& entry) { return entry.keyval->number == number; });
+  if (last == entries_.rend()) return false;
+  *value = last->value;
   return true;
 }
 
@@ -78,29 +79,48 @@ Status AttributeSet<Handle>::call_delete(Handle owner, const Entry& entry) const
 }
 
 template <typename Handle>
-Status AttributeSet<Handle>::set(Handle owner, std::shared_ptr<const Keyval<Handle>> keyval, void* value) {
-  const int number = keyval->number;
-  void* ignored = nullptr;
-  if (get(number, &ignored)) LAPWING_TRY(remove(owner, number));
+bool AttributeSet<Handle>::add_where_none_is(const Keys& keyval, void* value) {
   const std::lock_guard guard(mutex_);
-  entries_.push_back({std::move(keyval), value});
+  if (index_of(keyval->number) < entries_.size()) return false;
+  entries_.push_back({keyval, value});
+  return true;
+}
+
+template <typename Handle>
+Status AttributeSet<Handle>::set(Handle owner, Keys keyval, void* value) {
+  bool found = false;
+  while (!add_where_none_is(keyval, value)) LAPWING_TRY(remove(owner, keyval->number, found));
   return {};
 }
 
 template <typename Handle>
 Status AttributeSet<Handle>::remove(Handle owner, int number) {
+  bool found = false;
+  LAPWING_TRY(remove(owner, number, found));
+  return found ? Status() : Status::error(MPI_ERR_KEYVAL, "there is no attribute under keyval %d", number);
+}
+
+// Where the callback refuses, and another value has been set meanwhile, that one stays.
+template <typename Handle>
+Status AttributeSet<Handle>::remove(Handle owner, int number, bool& found) {
   Entry entry;
   {
     const std::lock_guard guard(mutex_);
     const std::size_t index = index_of(number);
-    if (index == entries_.size()) return Status::error(MPI_ERR_KEYVAL, "there is no attribute under keyval %d", number);
+    found = index < entries_.size();
+    if (!found) return {};
     entry = entries_[index];
+    entries_[index].going = true;
   }
-  LAPWING_TRY(call_delete(owner, entry));
+  Status allowed = call_delete(owner, entry);
   const std::lock_guard guard(mutex_);
-  const std::size_t index = index_of(number);
-  if (index < entries_.size()) entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(index));
-  return {};
+  const auto gone = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& each) { return each.going && each.keyval->number == number; });
+  if (!allowed.ok() && index_of(number) == entries_.size()) {
+    gone->going = false;
+  } else {
+    entries_.erase(gone);
+  }
+  return allowed;
 }
 
 template <typename Handle>
@@ -108,7 +128,7 @@ Status AttributeSet<Handle>::copy_to(Handle owner, AttributeSet& target) const {
   std::vector<Entry> snapshot;
   {
     const std::lock_guard guard(mutex_);
-    snapshot = entries_;
+    std::copy_if(entries_.begin(), entries_.end(), std::back_inserter(snapshot), [](const Entry& entry) { return !entry.going; });
   }
   for (const Entry& entry : snapshot) {
     const auto& keyval = *entry.keyval;
@@ -134,10 +154,12 @@ Status AttributeSet<Handle>::clear(Handle owner) {
     int number = MPI_KEYVAL_INVALID;
     {
       const std::lock_guard guard(mutex_);
-      if (entries_.empty()) return {};
-      number = entries_.back().keyval->number;
+      const auto last = std::find_if(entries_.rbegin(), entries_.rend(), [](const Entry& entry) { return !entry.going; });
+      if (last == entries_.rend()) return {};
+      number = last->keyval->number;
     }
-    LAPWING_TRY(remove(owner, number));
+    bool found = false;
+    LAPWING_TRY(remove(owner, number, found));
   }
 }
 

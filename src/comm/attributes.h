@@ -62,7 +62,8 @@ class AttributeSet {
  public:
   // True, and `value` set, when there is an attribute under that key.
   bool get(int number, void** value) const;
-  // Replaces an attribute; the old value's delete callback runs first and may refuse. `owner` is what callbacks are
+  // Replaces an attribute; the old value's delete callback runs first and may refuse. Of several threads that set or remove at the same time, each value's
+  // callback runs on one. `owner` is what callbacks are
   // told.
   Status set(Handle owner, std::shared_ptr<const Keyval<Handle>> keyval, void* value);
   // Error MPI_ERR_KEYVAL when there is none; when the callback refuses, the attribute stays.
@@ -77,9 +78,14 @@ class AttributeSet {
   struct Entry {
     std::shared_ptr<const Keyval<Handle>> keyval;
     void* value;
+    bool going = false;  // a thread is in its delete callback: may be read until that has ended, but not be deleted again
   };
+  using Keys = std::shared_ptr<const Keyval<Handle>>;
   Status call_delete(Handle owner, const Entry& entry) const;
-  std::size_t index_of(int number) const noexcept;  // entries_.size() when absent
+  std::size_t index_of(int number) const noexcept;  // entries_.size() when absent or going
+  bool add_where_none_is(const Keys& keyval, void* value);
+  // `found`: whether there was one.
+  Status remove(Handle owner, int number, bool& found);
 
   mutable std::mutex mutex_;
   std::vector<Entry> entries_;

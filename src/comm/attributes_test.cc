@@ -98,6 +98,37 @@ TEST_F(AttributesTest, ARefusedDeletionKeepsTheAttribute) {
   EXPECT_EQ(get(set_, key_), 1u);
 }
 
+struct Nested {
+  Set* set;
+  std::shared_ptr<const Keyval<MPI_Comm>> keyval;
+  int calls = 0;
+  std::uintptr_t seen = 0;
+  bool deletes_again = false;
+};
+
+// As another thread might meanwhile: reads, deletes, and sets under the same key.
+int set_during_delete(MPI_Comm comm, int key, void* value, void* extra) {
+  auto& nested = *static_cast<Nested*>(extra);
+  if (++nested.calls > 1) return MPI_SUCCESS;
+  void* seen = nullptr;
+  nested.seen = nested.set->get(key, &seen) && seen == value ? reinterpret_cast<std::uintptr_t>(seen) : 0;
+  nested.deletes_again = nested.set->remove(comm, key).ok();
+  return nested.set->set(comm, nested.keyval, number(7)).error_class();
+}
+
+TEST_F(AttributesTest, AValueIsDeletedOnceWhateverComesMeanwhile) {
+  Nested nested{&set_, nullptr};
+  const int key = table_.create(MPI_COMM_NULL_COPY_FN, set_during_delete, &nested);
+  nested.keyval = table_.find(key);
+  ASSERT_TRUE(set_.set(MPI_COMM_SELF, nested.keyval, number(5)).ok());
+  ASSERT_TRUE(set_.set(MPI_COMM_SELF, nested.keyval, number(6)).ok());
+  EXPECT_EQ(nested.seen, 5u);
+  EXPECT_FALSE(nested.deletes_again);
+  EXPECT_EQ(nested.calls, 2);  // of the values 5 and 7
+  EXPECT_EQ(get(set_, key), 6u);
+  EXPECT_EQ(set_.size(), 1u);
+}
+
 TEST_F(AttributesTest, AFreedKeyvalLivesOnInAttributes) {
   ASSERT_TRUE(set_.set(MPI_COMM_SELF, table_.find(key_), number(4)).ok());
   EXPECT_TRUE(table_.free(key_));

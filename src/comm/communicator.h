@@ -18,7 +18,7 @@ enum class Plane : std::uint64_t {
   kPointToPoint = 0,
   kCollective = 1,       // between the groups of an inter-communicator, or inside an intra-communicator
   kLocalCollective = 2,  // inside the local group of an inter-communicator
-  kManagement = 3,       // creation of communicators from groups, finalize
+  kManagement = 3,       // creation of communicators from groups (in contexts that names give), finalize
   // Partitioned communication matches apart from messages (p2p/partitioned.h). Upper bits, which no rank reaches.
   kPartitionedSetup = std::uint64_t{1} << 63,
   kPartitioned = std::uint64_t{1} << 62,

@@ -4,17 +4,6 @@
 
 namespace lapwing::comm {
 
-namespace {
-
-std::string_view trimmed(std::string_view text) noexcept {
-  constexpr std::string_view kBlanks = " \t\n\r\f\v";
-  const auto first = text.find_first_not_of(kBlanks);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
-}  // namespace
-
 void Info::drop(Info* info) noexcept {
   if (info != nullptr && info->release()) delete info;
 }
@@ -26,10 +15,9 @@ Info* Info::duplicate() const {
 }
 
 Status Info::check_key(std::string_view key) {
-  const std::string_view bare = trimmed(key);
-  if (bare.empty()) return Status::error(MPI_ERR_INFO_KEY, "an info key must not be empty");
-  if (bare.size() >= MPI_MAX_INFO_KEY) {
-    return Status::error(MPI_ERR_INFO_KEY, "the info key has %zu characters; at most %d are allowed", bare.size(),
+  if (key.empty()) return Status::error(MPI_ERR_INFO_KEY, "an info key must not be empty");
+  if (key.size() >= MPI_MAX_INFO_KEY) {
+    return Status::error(MPI_ERR_INFO_KEY, "the info key has %zu characters; at most %d are allowed", key.size(),
                          MPI_MAX_INFO_KEY - 1);
   }
   return {};
@@ -46,7 +34,7 @@ Status Info::set(std::string_view key, std::string_view value) {
   if (index < entries_.size()) {
     entries_[index].second = value;
   } else {
-    entries_.emplace_back(trimmed(key), value);
+    entries_.emplace_back(key, value);
   }
   return {};
 }
@@ -90,9 +78,7 @@ std::vector<std::pair<std::string, std::string>> Info::entries() const {
 }
 
 std::size_t Info::index_of(std::string_view key) const noexcept {
-  const std::string_view bare = trimmed(key);
-  const auto found =
-      std::find_if(entries_.begin(), entries_.end(), [&](const auto& entry) { return entry.first == bare; });
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const auto& entry) { return entry.first == key; });
   return static_cast<std::size_t>(found - entries_.begin());
 }
 

@@ -23,7 +23,7 @@ class Info : public Object {
   // A new object with the same entries.
   Info* duplicate() const;
 
-  // Blanks around the key do not count. Fails with MPI_ERR_INFO_KEY or MPI_ERR_INFO_VALUE when empty or too long.
+  // A key is taken as it is, blanks included. Fails with MPI_ERR_INFO_KEY or MPI_ERR_INFO_VALUE when empty or too long.
   Status set(std::string_view key, std::string_view value);
   // Fails with MPI_ERR_INFO_NOKEY.
   Status remove(std::string_view key);

@@ -24,6 +24,8 @@ struct Hints : comm::Extra {
   ~Hints() override { comm::Info::drop(info); }
 };
 
+std::mutex hints_mutex;  // guards which object keeps the hints of a communicator
+
 constexpr const char* kKnownHints[] = {
     "mpi_assert_no_any_tag",
     "mpi_assert_no_any_source",
@@ -140,6 +142,7 @@ Status comm_get_parent(MPI_Comm* parent) {
 
 void set_hints(comm::Communicator& communicator, MPI_Info info) {
   if (info == MPI_INFO_NULL) return;
+  const std::lock_guard guard(hints_mutex);
   if (communicator.info == nullptr) communicator.info = std::make_unique<Hints>();
   comm::Info& kept = *static_cast<Hints&>(*communicator.info).info;
   for (const char* key : kKnownHints) {
@@ -156,6 +159,7 @@ Status comm_set_info(MPI_Comm comm, MPI_Info info) {
 
 Status comm_get_info(MPI_Comm comm, MPI_Info* info_used) {
   comm::Communicator& communicator = *resolve(comm);
+  const std::lock_guard guard(hints_mutex);
   comm::Info* used =
       communicator.info != nullptr ? static_cast<Hints&>(*communicator.info).info->duplicate() : comm::Info::make();
   LAPWING_TRY(used->set("mpi_memory_alloc_kinds", "mpi,system"));

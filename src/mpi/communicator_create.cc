@@ -1,6 +1,4 @@
 // MPI 5.0, section 7.4.2: communicators from communicators, and from groups. How they come about is in communicator_creation.h.
-#include <array>
-#include <cstring>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -19,9 +17,15 @@ namespace {
 Status copy_cached(comm::Communicator& from, comm::Communicator& to, MPI_Info info) {
   if (const comm::Topology* topology = comm::topology_of(from)) to.topology = topology->clone();
   set_hints(to, info);
-  Status status = copy_attributes(from, to);
-  if (!status.ok()) (void)delete_attributes(to).ok();  // the refusal is the news; what was copied goes again
-  return status;
+  return copy_attributes(from, to);
+}
+
+// A duplicate that did not come about. Why is the news; what was copied goes again.
+void give_up(comm::Communicator& made, MPI_Comm* newcomm) {
+  (void)delete_attributes(made).ok();
+  const std::lock_guard guard(process().engine.lock());  // its place at an area goes with it
+  comm::Communicator::drop(&made);
+  *newcomm = MPI_COMM_NULL;
 }
 
 Status duplicate_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
@@ -29,9 +33,7 @@ Status duplicate_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
   comm::Communicator* made = nullptr;
   LAPWING_TRY(duplicate(parent, &made));
   if (Status status = copy_cached(parent, *made, info); !status.ok()) {
-    const std::lock_guard guard(process().engine.lock());  // its place at an area goes with it
-    comm::Communicator::drop(made);
-    *newcomm = MPI_COMM_NULL;
+    give_up(*made, newcomm);
     return status;
   }
   *newcomm = made->handle();
@@ -54,11 +56,15 @@ Status not_a_member() {
   return Status::error(MPI_ERR_GROUP, "this process is not in the group, but only members may make this call");
 }
 
-// What the first member of a group tells the others when they make a communicator by name.
-struct Invitation {
-  std::uint64_t context;
-  std::array<char, MPI_MAX_STRINGTAG_LEN> name;
-};
+// A new communicator of the members, who meet at `place`: under the context that the first of them proposes.
+Status create_at(const MeetingPlace& place, const std::vector<int>& ranks, const comm::Group& group, comm::Communicator* parent, comm::Communicator** made) {
+  Proposal proposal;
+  std::uint64_t context = 0;
+  LAPWING_TRY(coll::agree_context(services(), place.team(ranks), proposal.context(), &context));
+  *made = make_communicator(context, group.members(), {}, parent);
+  proposal.settle(**made);
+  return {};
+}
 
 }  // namespace
 
@@ -90,7 +96,7 @@ Status comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_
     status = coll::start_context_agreement(services(), {parent}, proposal.context(), set_context, made, &agreement);
   }
   if (!status.ok()) {
-    comm::Communicator::drop(made);
+    give_up(*made, newcomm);
     return status;
   }
   *newcomm = made->handle();
@@ -133,12 +139,9 @@ Status comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newc
   std::vector<int> ranks;
   LAPWING_TRY(ranks_of(members, parent, ranks));
 
-  const coll::Team team{parent, comm::Plane::kManagement, &ranks, management_tag(&tag, sizeof tag, members.members())};
-  Proposal proposal;
-  std::uint64_t context = 0;
-  LAPWING_TRY(coll::agree_context(services(), team, proposal.context(), &context));
-  comm::Communicator* made = make_communicator(context, members.members(), {}, &parent);
-  proposal.settle(*made);
+  const MeetingPlace place(parent, MeetingPlace::Use::kOneGroup, tag, members.members());
+  comm::Communicator* made = nullptr;
+  LAPWING_TRY(create_at(place, ranks, members, &parent, &made));
   *newcomm = made->handle();
   return {};
 }
@@ -153,26 +156,14 @@ Status comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info i
   if (members.size() == 0) return {};
   if (members.rank() == MPI_UNDEFINED) return not_a_member();
   const std::string_view name(stringtag);
-  Proposal proposal;
-  Invitation mine{proposal.context(), {}};
-  if (name.size() >= mine.name.size()) {
-    return Status::error(MPI_ERR_ARG, "stringtag has %zu characters; at most %zu are allowed", name.size(),
-                         mine.name.size() - 1);
+  if (name.size() >= MPI_MAX_STRINGTAG_LEN) {
+    return Status::error(MPI_ERR_ARG, "stringtag has %zu characters; at most %d are allowed", name.size(), MPI_MAX_STRINGTAG_LEN - 1);
   }
-  name.copy(mine.name.data(), name.size());
-
   std::vector<int> ranks;
   LAPWING_TRY(ranks_of(members, *process().processes, ranks));
-  const int tag = management_tag(name.data(), name.size(), members.members());
-  const coll::Team team{*process().processes, comm::Plane::kManagement, &ranks, tag};
-  Invitation received = mine;
-  LAPWING_TRY(coll::bcast_bytes(services(), team, &received, sizeof received, 0));
-  if (received.name != mine.name) {
-    return Status::error(MPI_ERR_ARG, "stringtag is '%s' here, but '%.*s' at the group's first member", stringtag,
-                         static_cast<int>(strnlen(received.name.data(), received.name.size())), received.name.data());
-  }
-  comm::Communicator* made = make_communicator(received.context, members.members(), {}, nullptr);
-  proposal.settle(*made);
+  const MeetingPlace place(*process().processes, MeetingPlace::Use::kOneGroup, name, members.members());
+  comm::Communicator* made = nullptr;
+  LAPWING_TRY(create_at(place, ranks, members, nullptr, &made));
   made->local_group().session = members.session;
   adopt_error_handler(*made, errhandler);
   set_hints(*made, info);

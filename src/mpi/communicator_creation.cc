@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "coll/communicator_state.h"
@@ -38,6 +39,34 @@ Side choose(const comm::Group& group, const Choice* choices, int color) {
   for (const int rank : ranks) side.members.push_back(group.member(rank));
   if (!ranks.empty()) side.context = choices[ranks[0]].context;
   return side;
+}
+
+void inherit_error_handler(comm::Communicator& made, comm::Communicator& parent) {
+  comm::drop_error_handler(made.exchange_error_handler(retained_handler(parent)));
+}
+
+comm::Communicator* make_over_groups(std::uint64_t context, comm::Communicator& like) {
+  like.local_group().retain();
+  if (like.is_inter()) like.remote_group()->retain();
+  return new comm::Communicator(context, &like.local_group(), like.remote_group());
+}
+
+constexpr std::uint64_t kMeetingPlaces = std::uint64_t{3} << 62;  // of context ids (comm/context_ids.h)
+
+// FNV-1a, and the last step of MurmurHash3, which spreads the last bytes over all bits.
+std::uint64_t hash_of(std::uint64_t context, MeetingPlace::Use use, std::string_view name, const std::vector<ProcessId>& members) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  const auto add = [&hash](const void* data, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) hash = (hash ^ static_cast<const unsigned char*>(data)[i]) * 0x100000001b3u;
+  };
+  const std::vector<std::byte> names = encode_members(members);
+  add(&context, sizeof context);
+  add(&use, sizeof use);
+  add(names.data(), names.size());
+  add(name.data(), name.size());
+  hash = (hash ^ hash >> 33) * 0xff51afd7ed558ccdu;
+  hash = (hash ^ hash >> 33) * 0xc4ceb9fe1a85ec53u;
+  return hash ^ hash >> 33;
 }
 
 Status split_between(comm::Communicator& parent, const Choice& mine, comm::Communicator** made) {
@@ -105,7 +134,7 @@ std::uint64_t take_context() noexcept {
 }
 
 comm::Communicator* make_communicator(std::uint64_t context, const std::vector<ProcessId>& local,
-                                      const std::vector<ProcessId>& remote, const comm::Communicator* parent) {
+                                      const std::vector<ProcessId>& remote, comm::Communicator* parent) {
   const ProcessId self = process().self_id();
   comm::Group* far = remote.empty() ? nullptr : comm::Group::make(remote, self);
   comm::Group* near = comm::Group::make(local, self);
@@ -113,17 +142,15 @@ comm::Communicator* make_communicator(std::uint64_t context, const std::vector<P
   auto* made = new comm::Communicator(context, near, far);
   made->oversubscribed = process().job.oversubscribed();
   made->leads = remote.empty() || comes_before(local[0], remote[0]);
-  if (parent != nullptr) adopt_error_handler(*made, parent->error_handler());
+  if (parent != nullptr) inherit_error_handler(*made, *parent);
   return made;
 }
 
 comm::Communicator* make_alike(std::uint64_t context, comm::Communicator& parent) {
-  parent.local_group().retain();
-  if (parent.is_inter()) parent.remote_group()->retain();
-  auto* made = new comm::Communicator(context, &parent.local_group(), parent.remote_group());
+  comm::Communicator* made = make_over_groups(context, parent);
   made->oversubscribed = parent.oversubscribed;
   made->leads = parent.leads;
-  adopt_error_handler(*made, parent.error_handler());
+  inherit_error_handler(*made, parent);
   coll::inherit(*made, parent);
   return made;
 }
@@ -159,15 +186,18 @@ Status check_intra(comm::Communicator& communicator) {
   return Status::error(MPI_ERR_COMM, "this needs a communicator of one group, and this one joins two");
 }
 
-int management_tag(const void* bytes, std::size_t size, const std::vector<ProcessId>& members) {
-  std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
-  const auto add = [&hash](const unsigned char* data, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) hash = (hash ^ data[i]) * 0x100000001b3u;
-  };
-  add(static_cast<const unsigned char*>(bytes), size);
-  const std::vector<std::byte> names = encode_members(members);
-  add(reinterpret_cast<const unsigned char*>(names.data()), names.size());
-  return static_cast<int>((hash ^ (hash >> 32)) & ((1u << 22) - 1));
+MeetingPlace::MeetingPlace(comm::Communicator& among, Use use, std::string_view name, const std::vector<ProcessId>& members)
+    : communicator_(make_over_groups(kMeetingPlaces | hash_of(among.context(), use, name, members) << 2, among)) {
+  const std::lock_guard guard(process().engine.lock());
+  communicator_->name = among.name;
+}
+
+MeetingPlace::MeetingPlace(comm::Communicator& among, Use use, int tag, const std::vector<ProcessId>& members)
+    : MeetingPlace(among, use, std::to_string(tag), members) {}
+
+MeetingPlace::~MeetingPlace() {
+  const std::lock_guard guard(process().engine.lock());
+  comm::Communicator::drop(communicator_);
 }
 
 }  // namespace lapwing::mpi

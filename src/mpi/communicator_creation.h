@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -43,7 +44,7 @@ std::uint64_t take_context() noexcept;
 
 // The error handler is inherited from `parent`; null: the default one. `remote` empty: an intra-communicator.
 comm::Communicator* make_communicator(std::uint64_t context, const std::vector<ProcessId>& local,
-                                      const std::vector<ProcessId>& remote, const comm::Communicator* parent);
+                                      const std::vector<ProcessId>& remote, comm::Communicator* parent);
 // The same over the groups of `parent`.
 comm::Communicator* make_alike(std::uint64_t context, comm::Communicator& parent);
 
@@ -57,6 +58,9 @@ Status duplicate(comm::Communicator& parent, comm::Communicator** made);
 // For a new communicator without parent. MPI_ERRHANDLER_NULL stands for the default.
 void adopt_error_handler(comm::Communicator& communicator, MPI_Errhandler handler) noexcept;
 
+// The error handler of a communicator, with one more reference: another thread may set another one meanwhile (error.cc).
+MPI_Errhandler retained_handler(comm::Communicator& communicator);
+
 // Of a communicator or null.
 MPI_Comm handle_of(comm::Communicator* communicator) noexcept;
 
@@ -65,7 +69,24 @@ Status check_intra(comm::Communicator& communicator);
 // Hints (MPI 5.0, section 7.4.4): takes those that Lapwing knows from `info`; MPI_INFO_NULL has none.
 void set_hints(comm::Communicator& communicator, MPI_Info info);
 
-// A 22-bit number for messages among the members of a group that is made a communicator, the same on all of them.
-int management_tag(const void* bytes, std::size_t size, const std::vector<ProcessId>& members);
+// Where processes that make a communicator meet apart from all others that do so at the same time: a communicator over the groups of `among`, for as
+// long as that takes, whose context a name gives. The name is a tag or a text of the program's, for what it is used, and the members of the group
+// where the messages are among them; 60 bits of its hash tell two names apart. Nothing but internal messages comes here (Plane::kManagement).
+class MeetingPlace {
+ public:
+  enum class Use : unsigned char { kOneGroup, kOneOfTwoGroups, kLeaders };
+  MeetingPlace(comm::Communicator& among, Use use, std::string_view name, const std::vector<ProcessId>& members = {});
+  MeetingPlace(comm::Communicator& among, Use use, int tag, const std::vector<ProcessId>& members = {});
+  ~MeetingPlace();
+  MeetingPlace(const MeetingPlace&) = delete;
+  MeetingPlace& operator=(const MeetingPlace&) = delete;
+
+  comm::Communicator& communicator() const noexcept { return *communicator_; }
+  // Of those with these ranks in `among`.
+  coll::Team team(const std::vector<int>& ranks) const noexcept { return {*communicator_, comm::Plane::kManagement, &ranks}; }
+
+ private:
+  comm::Communicator* communicator_;
+};
 
 }  // namespace lapwing::mpi

@@ -1,11 +1,11 @@
 // MPI 5.0, section 8.5.4: graphs of which each process knows its own edges, or those of others.
 //
-// MPI_Dist_graph_create lets any process contribute any edge. All edges go to all processes and each keeps its own: one
-// exchange of (ranks x edges of the largest contribution x 12 bytes), which is little for the graphs that neighbourhood
-// collectives are made for.
+// MPI_Dist_graph_create lets any process contribute any edge. Each edge goes to the two ranks that it joins and to no other: one exchange of the
+// numbers of edges between all ranks, 16 bytes for each, and one of the edges, 12 bytes for each of the two.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -26,7 +26,8 @@ struct Edge {
   std::int32_t weight;
 };
 
-struct Contribution {
+// What one rank says to another first.
+struct Announcement {
   std::uint64_t edges;
   std::uint64_t weighted;
 };
@@ -92,31 +93,58 @@ void keep(int own, const Edge& edge, bool weighted, Graph::Edges& in, Graph::Edg
   }
 }
 
-// The edges of all, from which each keeps its own in the order of the contributing ranks.
-Status share_edges(comm::Communicator& communicator, std::vector<Edge> mine, bool weighted,
-                   std::unique_ptr<Graph>& graph) {
-  const auto size = static_cast<std::size_t>(communicator.size());
-  const Contribution contribution{mine.size(), weighted};
-  std::vector<Contribution> contributions(size);
-  LAPWING_TRY(
-      coll::allgather_bytes(services(), {communicator}, &contribution, sizeof contribution, contributions.data()));
-  std::uint64_t most = 0;
-  bool any_weighted = false;
-  for (const Contribution& other : contributions) {
-    most = std::max(most, other.edges);
-    any_weighted |= other.weighted != 0;
-  }
-  mine.resize(most);
-  std::vector<Edge> all(size * most);
-  if (most > 0) {
-    LAPWING_TRY(coll::allgather_bytes(services(), {communicator}, mine.data(), most * sizeof(Edge), all.data()));
-  }
-  Graph::Edges in, out;
-  for (std::size_t rank = 0; rank < size; ++rank) {
-    for (std::uint64_t i = 0; i < contributions[rank].edges; ++i) {
-      keep(communicator.rank(), all[rank * most + i], any_weighted, in, out);
+// Bytes to or from each rank, one after the other in memory.
+struct Blocks {
+  explicit Blocks(std::size_t ranks) : lengths(ranks), begins(ranks) {}
+  std::vector<MPI_Count> lengths;
+  std::vector<MPI_Count> begins;
+  MPI_Count total() const noexcept { return begins.back() + lengths.back(); }
+  void lie_together() noexcept { std::exclusive_scan(lengths.begin(), lengths.end(), begins.begin(), MPI_Count{0}); }
+};
+
+// The edges by the ranks that they join, for each in the order of the list.
+std::vector<Edge> sort_by_rank(const std::vector<Edge>& edges, Blocks& blocks) {
+  constexpr MPI_Count kBytes = sizeof(Edge);
+  const auto for_each_end = [&edges](auto&& act) {
+    for (const Edge& edge : edges) {
+      act(static_cast<std::size_t>(edge.source), edge);
+      if (edge.destination != edge.source) act(static_cast<std::size_t>(edge.destination), edge);
     }
+  };
+  for_each_end([&](std::size_t rank, const Edge&) { blocks.lengths[rank] += kBytes; });
+  blocks.lie_together();
+  std::vector<MPI_Count> next = blocks.begins;
+  std::vector<Edge> sorted(static_cast<std::size_t>(blocks.total() / kBytes));
+  for_each_end([&](std::size_t rank, const Edge& edge) { sorted[static_cast<std::size_t>(std::exchange(next[rank], next[rank] + kBytes) / kBytes)] = edge; });
+  return sorted;
+}
+
+// How much comes from each rank, and whether any rank has given weights.
+Status announce(MPI_Comm comm, bool weighted, const Blocks& sent, Blocks& received, bool& any_weighted) {
+  std::vector<Announcement> mine, theirs(sent.lengths.size());
+  for (const MPI_Count length : sent.lengths) mine.push_back({static_cast<std::uint64_t>(length) / sizeof(Edge), weighted});
+  LAPWING_TRY(alltoall(mine.data(), sizeof(Announcement), MPI_BYTE, theirs.data(), sizeof(Announcement), MPI_BYTE, comm));
+  any_weighted = false;
+  for (std::size_t rank = 0; rank < theirs.size(); ++rank) {
+    received.lengths[rank] = static_cast<MPI_Count>(theirs[rank].edges * sizeof(Edge));
+    any_weighted |= theirs[rank].weighted != 0;
   }
+  received.lie_together();
+  return {};
+}
+
+// From all contributions each rank gets its own edges, in the order of the contributing ranks.
+Status share_edges(comm::Communicator& communicator, const std::vector<Edge>& mine, bool weighted, std::unique_ptr<Graph>& graph) {
+  const auto size = static_cast<std::size_t>(communicator.size());
+  Blocks sent(size), received(size);
+  const std::vector<Edge> sorted = sort_by_rank(mine, sent);
+  bool any_weighted = false;
+  LAPWING_TRY(announce(communicator.handle(), weighted, sent, received, any_weighted));
+  std::vector<Edge> own(static_cast<std::size_t>(received.total()) / sizeof(Edge));
+  LAPWING_TRY(alltoallv(sorted.data(), sent.lengths.data(), sent.begins.data(), MPI_BYTE, own.data(), received.lengths.data(), received.begins.data(), MPI_BYTE,
+                        communicator.handle()));
+  Graph::Edges in, out;
+  for (const Edge& edge : own) keep(communicator.rank(), edge, any_weighted, in, out);
   graph = std::make_unique<Graph>(std::move(in), std::move(out), any_weighted);
   return {};
 }
@@ -165,7 +193,7 @@ Status dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const in
   std::vector<Edge> mine;
   LAPWING_TRY(read_contribution(old, n, sources, degrees, destinations, weights, mine));
   std::unique_ptr<Graph> graph;
-  LAPWING_TRY(share_edges(old, std::move(mine), weights != MPI_UNWEIGHTED, graph));
+  LAPWING_TRY(share_edges(old, mine, weights != MPI_UNWEIGHTED, graph));
   return make_with(old, std::move(graph), info, comm_dist_graph);
 }
 

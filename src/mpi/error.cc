@@ -16,7 +16,9 @@
 #include "base/flush_streams.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "mpi/communicator_creation.h"
 #include "mpi/error_code.h"
+#include "mpi/handle_numbers.h"
 #include "mpi/handles.h"
 #include "mpi/implementation.h"
 #include "mpi/shim_support.h"
@@ -31,6 +33,8 @@ constexpr useconds_t kTimeForTheLauncher = 200'000;  // microseconds
 
 // Guards which handler an object has, so that one thread may set it while another raises.
 std::mutex handlers_mutex;
+
+thread_local bool has_been_raised = false;  // note_raised()
 
 // Whether the program has given MPI_COMM_SELF a handler.
 std::atomic<bool> self_has_been_set{false};
@@ -182,6 +186,12 @@ MPI_Errhandler get_handler(Owner& owner) {
   return owner.error_handler();
 }
 
+// To the program, which frees it.
+MPI_Errhandler give_handle(MPI_Errhandler handle) {
+  if (const comm::ErrorHandler* handler = resolve(handle)) count_handle(*handler);
+  return handle;
+}
+
 Status check_code(int code) {
   std::string ignored;
   if (sentence_of(code, ignored)) return {};
@@ -189,6 +199,10 @@ Status check_code(int code) {
 }
 
 }  // namespace
+
+MPI_Errhandler retained_handler(comm::Communicator& communicator) {
+  return get_handler(communicator);
+}
 
 int raise_on_comm(MPI_Comm comm, Status status, const char* function) {
   comm::Communicator* communicator = is_valid(comm) ? resolve(comm) : nullptr;
@@ -213,7 +227,12 @@ int raise_on_group(std::initializer_list<MPI_Group> groups, Status status, const
   return raise_without_object(std::move(status), function);
 }
 
+void note_raised() noexcept {
+  has_been_raised = true;
+}
+
 int raise_without_object(Status status, const char* function) {
+  if (std::exchange(has_been_raised, false)) return status.error_class();
   const std::string text = note(status, function);
   const Process* process = process_or_null();
   if (process == nullptr) return raise_outside(status.error_class(), text);
@@ -241,26 +260,27 @@ Status check_handler_for(MPI_Errhandler handler, comm::ErrorHandler::Target targ
 }
 
 Status comm_create_errhandler(MPI_Comm_errhandler_function* comm_errhandler_fn, MPI_Errhandler* errhandler) {
-  *errhandler = comm::ErrorHandler::make(comm_errhandler_fn)->handle();
+  *errhandler = give_handle(comm::ErrorHandler::make(comm_errhandler_fn)->handle());
   return {};
 }
 
 Status session_create_errhandler(MPI_Session_errhandler_function* session_errhandler_fn, MPI_Errhandler* errhandler) {
-  *errhandler = comm::ErrorHandler::make(session_errhandler_fn)->handle();
+  *errhandler = give_handle(comm::ErrorHandler::make(session_errhandler_fn)->handle());
   return {};
 }
 
 Status win_create_errhandler(MPI_Win_errhandler_function* win_errhandler_fn, MPI_Errhandler* errhandler) {
-  *errhandler = comm::ErrorHandler::make(win_errhandler_fn)->handle();
+  *errhandler = give_handle(comm::ErrorHandler::make(win_errhandler_fn)->handle());
   return {};
 }
 
 Status file_create_errhandler(MPI_File_errhandler_function* file_errhandler_fn, MPI_Errhandler* errhandler) {
-  *errhandler = comm::ErrorHandler::make(file_errhandler_fn)->handle();
+  *errhandler = give_handle(comm::ErrorHandler::make(file_errhandler_fn)->handle());
   return {};
 }
 
 Status errhandler_free(MPI_Errhandler* errhandler) {
+  if (const comm::ErrorHandler* handler = resolve(*errhandler)) uncount_handle(*handler);
   comm::drop_error_handler(*errhandler);
   *errhandler = MPI_ERRHANDLER_NULL;
   return {};
@@ -273,7 +293,7 @@ Status comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler) {
 }
 
 Status comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* errhandler) {
-  *errhandler = get_handler(*resolve(comm));
+  *errhandler = give_handle(get_handler(*resolve(comm)));
   return {};
 }
 
@@ -288,7 +308,7 @@ Status session_set_errhandler(MPI_Session session, MPI_Errhandler errhandler) {
 }
 
 Status session_get_errhandler(MPI_Session session, MPI_Errhandler* errhandler) {
-  *errhandler = get_handler(*resolve(session));
+  *errhandler = give_handle(get_handler(*resolve(session)));
   return {};
 }
 

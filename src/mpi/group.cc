@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "mpi/handle_numbers.h"
 #include "mpi/handles.h"
 #include "mpi/implementation.h"
 
@@ -123,7 +124,10 @@ Status group_range_excl(MPI_Group group, int n, int ranges[][3], MPI_Group* newg
 }
 
 Status group_free(MPI_Group* group) {
-  if (!is_predefined(*group)) comm::Group::drop(resolve(*group));
+  if (!is_predefined(*group)) {
+    uncount_handle(*resolve(*group));
+    comm::Group::drop(resolve(*group));
+  }
   *group = MPI_GROUP_NULL;
   return {};
 }

@@ -18,6 +18,19 @@ struct Registry {
   std::mutex mutex;
   std::unordered_map<const void*, int> numbers;
   std::vector<const void*> handles;  // by number, from kFirstUserHandle on
+  std::vector<int> free_numbers;     // of handles that are forgotten
+  std::unordered_map<const Object*, unsigned> counts;  // count_handle()
+
+  int take_number(const void* handle) {
+    if (free_numbers.empty()) {
+      handles.push_back(handle);
+      return static_cast<int>(kFirstUserHandle + handles.size() - 1);
+    }
+    const int number = free_numbers.back();
+    free_numbers.pop_back();
+    handles[static_cast<std::size_t>(number) - kFirstUserHandle] = handle;
+    return number;
+  }
 };
 
 Registry& registry() {
@@ -37,9 +50,8 @@ int number_of_handle(const void* handle) {
   if (is_predefined(handle)) return static_cast<int>(reinterpret_cast<std::uintptr_t>(handle));
   Registry& known = registry();
   std::lock_guard<std::mutex> hold(known.mutex);
-  const auto [entry, fresh] =
-      known.numbers.try_emplace(handle, static_cast<int>(kFirstUserHandle + known.handles.size()));
-  if (fresh) known.handles.push_back(handle);
+  const auto [entry, fresh] = known.numbers.try_emplace(handle, 0);
+  if (fresh) entry->second = known.take_number(handle);
   known.in_use.store(true, std::memory_order_release);
   return entry->second;
 }
@@ -61,7 +73,25 @@ void forget_handle_number(const Object& object) {
   const auto entry = known.numbers.find(&object);
   if (entry == known.numbers.end()) return;
   known.handles[static_cast<std::size_t>(entry->second) - kFirstUserHandle] = nullptr;
+  known.free_numbers.push_back(entry->second);
   known.numbers.erase(entry);
+}
+
+void count_handle(const Object& object) {
+  Registry& known = registry();
+  std::lock_guard<std::mutex> hold(known.mutex);
+  ++known.counts[&object];
+}
+
+void uncount_handle(const Object& object) {
+  Registry& known = registry();
+  {
+    std::lock_guard<std::mutex> hold(known.mutex);
+    const auto entry = known.counts.find(&object);
+    if (entry != known.counts.end() && --entry->second > 0) return;
+    if (entry != known.counts.end()) known.counts.erase(entry);
+  }
+  forget_handle_number(object);
 }
 
 int comm_toint(MPI_Comm comm) {

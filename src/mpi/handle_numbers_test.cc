@@ -31,7 +31,32 @@ TEST(HandleNumbers, AForgottenNumberNamesNothing) {
   const int number = number_of_handle(&thing);
   forget_handle_number(thing);
   EXPECT_EQ(nullptr, handle_of_number(number));
-  EXPECT_NE(number, number_of_handle(&thing));
+}
+
+TEST(HandleNumbers, AForgottenNumberIsGivenOutAgain) {
+  struct Thing : Object {
+    Thing() : Object(ObjectKind::kInfo) {}
+  } first, second, third;
+  const int number = number_of_handle(&first);
+  const int other = number_of_handle(&second);
+  forget_handle_number(first);
+  EXPECT_EQ(number, number_of_handle(&third));
+  EXPECT_EQ(&third, handle_of_number(number));
+  EXPECT_EQ(other, number_of_handle(&second));
+  EXPECT_NE(number, number_of_handle(&first));
+}
+
+TEST(HandleNumbers, ANumberGoesWithTheLastOfEqualHandles) {
+  struct Thing : Object {
+    Thing() : Object(ObjectKind::kGroup) {}
+  } thing;
+  count_handle(thing);
+  count_handle(thing);
+  const int number = number_of_handle(&thing);
+  uncount_handle(thing);
+  EXPECT_EQ(&thing, handle_of_number(number));
+  uncount_handle(thing);
+  EXPECT_EQ(nullptr, handle_of_number(number));
 }
 
 TEST(HandleNumbers, ANumberThatNobodyHasGivesNothing) {

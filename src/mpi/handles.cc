@@ -1,6 +1,8 @@
 // From handles to objects; communicators: resolve.h. One comparison for a user's handle, no lock.
 #include "mpi/handles.h"
 
+#include "mpi/handle_numbers.h"
+
 namespace lapwing::mpi {
 
 namespace {
@@ -36,7 +38,10 @@ comm::Session* resolve(MPI_Session handle) noexcept {
 }
 
 MPI_Group give_handle(comm::Group* group) noexcept {
-  if (group->size() > 0) return reinterpret_cast<MPI_Group>(group);
+  if (group->size() > 0) {
+    count_handle(*group);
+    return reinterpret_cast<MPI_Group>(group);
+  }
   if (group != &empty_group()) comm::Group::drop(group);
   return MPI_GROUP_EMPTY;
 }

@@ -23,22 +23,15 @@ namespace lapwing::mpi {
 
 namespace {
 
-// Messages between leaders stay apart from those of teams on the same plane, whose tags begin at 2^30 (coll/tag.h).
-int leader_tag(int tag) noexcept {
-  constexpr int kFirst = 1 << 29;
-  return kFirst | (tag & (kFirst - 1));
-}
-
-// A message to and one from the other leader, on the management plane.
+// A message to and one from the other leader, at a place where they are alone.
 struct Partner {
-  comm::Communicator& communicator;
+  const MeetingPlace& place;
   int rank;
-  int tag;
 
   Status exchange(const void* mine, std::size_t mine_bytes, void* theirs, std::size_t their_bytes) const {
     datatype::Datatype* bytes = datatype::resolve(MPI_BYTE);
-    p2p::SendRequest send({mine, mine_bytes, bytes, rank, tag, &communicator, comm::Plane::kManagement});
-    p2p::ReceiveRequest receive({theirs, their_bytes, bytes, rank, tag, &communicator, comm::Plane::kManagement});
+    p2p::SendRequest send({mine, mine_bytes, bytes, rank, 0, &place.communicator(), comm::Plane::kManagement});
+    p2p::ReceiveRequest receive({theirs, their_bytes, bytes, rank, 0, &place.communicator(), comm::Plane::kManagement});
     engine::Visit visit(process().engine);
     process().messenger->start(receive);
     process().messenger->start(send);
@@ -122,9 +115,8 @@ Status tell_group(const coll::Team& team, int leader, Status& outcome, Agreement
   return coll::bcast_bytes(services(), team, remote.data(), remote.size(), leader);
 }
 
-Status find_partner(MPI_Comm peer_comm, int remote_leader, int tag, comm::Communicator** peer, int* wire_tag) {
+Status find_partner(MPI_Comm peer_comm, int remote_leader, comm::Communicator** peer) {
   *peer = resolve(peer_comm);
-  *wire_tag = leader_tag(tag);
   if (*peer == nullptr)
     return Status::error(MPI_ERR_COMM, "peer_comm is no communicator, but it matters at the leader");
   if (remote_leader < 0 || remote_leader >= (*peer)->remote_size()) {
@@ -151,9 +143,11 @@ Status intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_com
   Status outcome;
   if (local.rank() == local_leader) {
     comm::Communicator* peer = nullptr;
-    int wire_tag = 0;
-    outcome = find_partner(peer_comm, remote_leader, tag, &peer, &wire_tag);
-    if (outcome.ok()) outcome = meet({*peer, remote_leader, wire_tag}, local.local_group(), agreement, names);
+    outcome = find_partner(peer_comm, remote_leader, &peer);
+    if (outcome.ok()) {
+      const MeetingPlace place(*peer, MeetingPlace::Use::kLeaders, tag);
+      outcome = meet({place, remote_leader}, local.local_group(), agreement, names);
+    }
   }
   LAPWING_TRY(tell_group({local}, local_leader, outcome, agreement, names));
   std::vector<ProcessId> remote;
@@ -184,14 +178,15 @@ Status intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI
                               far != nullptr ? far->size() : 0);
     } else {
       const int partner = all.local_group().rank_of(far->member(remote_leader));
-      outcome = meet({all, partner, leader_tag(management_tag(name.data(), name.size(), {}))}, local, agreement, names);
+      const MeetingPlace place(all, MeetingPlace::Use::kLeaders, name);
+      outcome = meet({place, partner}, local, agreement, names);
     }
   }
   const std::vector<ProcessId> members = local.members();
   std::vector<int> ranks;
   for (const ProcessId member : members) ranks.push_back(all.local_group().rank_of(member));
-  const coll::Team team{all, comm::Plane::kManagement, &ranks, management_tag(name.data(), name.size(), members)};
-  LAPWING_TRY(tell_group(team, local_leader, outcome, agreement, names));
+  const MeetingPlace place(all, MeetingPlace::Use::kOneOfTwoGroups, name, members);
+  LAPWING_TRY(tell_group(place.team(ranks), local_leader, outcome, agreement, names));
 
   std::vector<ProcessId> remote;
   LAPWING_TRY(decode_members(names, remote));

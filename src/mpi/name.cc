@@ -1,5 +1,6 @@
 // MPI 5.0, section 7.8: names of communicators. (Those of datatypes are with the datatypes.)
 #include <cstring>
+#include <mutex>
 #include <string>
 
 #include "mpi/handles.h"
@@ -8,11 +9,13 @@
 namespace lapwing::mpi {
 
 Status comm_set_name(MPI_Comm comm, const char* comm_name) {
+  const std::lock_guard guard(process().engine.lock());
   resolve(comm)->name.assign(comm_name, strnlen(comm_name, MPI_MAX_OBJECT_NAME - 1));
   return {};
 }
 
 Status comm_get_name(MPI_Comm comm, char* comm_name, int* resultlen) {
+  const std::lock_guard guard(process().engine.lock());  // another thread may set it
   // MPI_COMM_NULL has a name, too.
   const std::string name = comm == MPI_COMM_NULL ? "MPI_COMM_NULL" : resolve(comm)->name;
   const std::size_t length = name.copy(comm_name, MPI_MAX_OBJECT_NAME - 1);

@@ -2,6 +2,7 @@
 #include "datatype/op.h"
 
 #include "base/status.h"
+#include "mpi/handle_numbers.h"
 #include "mpi/implementation.h"
 
 namespace lapwing::mpi {
@@ -21,6 +22,7 @@ Status op_create_c(MPI_User_function_c* user_fn, int commute, MPI_Op* op) {
 Status op_free(MPI_Op* op) {
   Op* operation = datatype::resolve_op(*op);
   if (!operation->is_user()) return Status::error(MPI_ERR_OP, "A predefined operation cannot be freed");
+  forget_handle_number(*operation);
   datatype::free(operation);
   *op = MPI_OP_NULL;
   return {};

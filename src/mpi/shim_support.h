@@ -39,6 +39,9 @@ int raise_without_object(Status status, const char* function);
 int raise_on_comm_to_be(MPI_Errhandler handler, Status status, const char* function);
 int raise_on_session_to_be(MPI_Errhandler handler, Status status, const char* function);
 
+// What the call on this thread is about to return has been raised already, while there was a handler for it: of MPI_Finalize.
+void note_raised() noexcept;
+
 int raise_on_file(MPI_File file, Status status, const char* function);
 int raise_on_win(MPI_Win win, Status status, const char* function);
 
@@ -171,6 +174,10 @@ inline MPI_Info null_handle() noexcept {
 template <>
 inline MPI_Errhandler null_handle() noexcept {
   return MPI_ERRHANDLER_NULL;
+}
+template <>
+inline MPI_Group null_handle() noexcept {
+  return MPI_GROUP_NULL;
 }
 template <>
 inline MPI_Request null_handle() noexcept {

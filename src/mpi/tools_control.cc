@@ -12,6 +12,7 @@
 #include "mpi/implementation.h"
 #include "mpi/tools.h"
 #include "process/models.h"
+#include "process/start_and_end.h"
 
 namespace lapwing::mpi {
 namespace {
@@ -27,6 +28,7 @@ ToolObjects<MPI_T_cvar_handle, ControlHandle> handles;
 
 // Before MPI has started: those with which it would.
 std::vector<SettingDescription> settings_now() {
+  const std::lock_guard process_stays(process::end_mutex());
   if (const Process* process = process_or_null()) return process->settings.describe();
   Settings settings;
   [[maybe_unused]] const Status told_by_mpi_init = settings.load(environ);

@@ -1,9 +1,8 @@
 // Performance variables (MPI 5.0, section 15.3.7): the statistics of this process, which LAPWING_STATS prints as well. They count by themselves
-// from MPI_Init on, and are read only: a tool takes differences. Outside MPI_Init and MPI_Finalize they are 0.
+// from MPI_Init on, and are read only: a tool takes differences. Before MPI_Init they are 0; after MPI_Finalize they stay as they were.
 #include <cstring>
 #include <span>
 
-#include "mpi/handles.h"
 #include "mpi/implementation.h"
 #include "mpi/tools.h"
 #include "process/statistics.h"
@@ -26,7 +25,15 @@ ToolObjects<MPI_T_pvar_session, PerformanceSession> sessions;
 ToolObjects<MPI_T_pvar_handle, PerformanceHandle> handles;
 
 int class_of(const StatisticDescription& statistic) noexcept {
-  return statistic.is_peak ? MPI_T_PVAR_CLASS_HIGHWATERMARK : MPI_T_PVAR_CLASS_COUNTER;
+  switch (statistic.kind) {
+    case StatisticDescription::Kind::kCount:
+      return MPI_T_PVAR_CLASS_COUNTER;
+    case StatisticDescription::Kind::kSum:
+      return MPI_T_PVAR_CLASS_AGGREGATE;
+    case StatisticDescription::Kind::kPeak:
+      return MPI_T_PVAR_CLASS_HIGHWATERMARK;
+  }
+  return MPI_T_PVAR_CLASS_GENERIC;
 }
 
 Status check_session(MPI_T_pvar_session session) {
@@ -43,13 +50,19 @@ Status check_handle(MPI_T_pvar_session session, MPI_T_pvar_handle handle, std::s
   return {};
 }
 
-// What no variable allows; to ask it of all handles passes over those that do not.
+// What no variable allows.
 Status refuse(MPI_T_pvar_session session, MPI_T_pvar_handle handle, int code, const char* why) {
   const std::lock_guard guard(mutex);
-  if (handle == MPI_T_PVAR_ALL_HANDLES) return check_session(session);
   std::size_t index = 0;
   LAPWING_TRY(check_handle(session, handle, index));
   return Status::error(code, "%s", why);
+}
+
+// The same of a function that may be given all handles: it passes over the variables that do not allow it.
+Status refuse_one(MPI_T_pvar_session session, MPI_T_pvar_handle handle, int code, const char* why) {
+  if (handle != MPI_T_PVAR_ALL_HANDLES) return refuse(session, handle, code, why);
+  const std::lock_guard guard(mutex);
+  return check_session(session);
 }
 
 }  // namespace
@@ -136,23 +149,19 @@ Status t_pvar_read(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle, void
     const std::lock_guard guard(mutex);
     LAPWING_TRY(check_handle(pe_session, handle, index));
   }
-  process::Statistics now;
-  if (Process* process = process_or_null()) {
-    const engine::Visit visit(process->engine);
-    now = process::Statistics::of(*process);
-  }
+  process::Statistics now = process::Statistics::until_now();
   *static_cast<unsigned long long*>(buf) = process::all_statistics()[index].of(now);
   return {};
 }
 
 Status t_pvar_start(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle) {
-  return refuse(pe_session, handle, MPI_T_ERR_PVAR_NO_STARTSTOP, "it counts all the time");
+  return refuse_one(pe_session, handle, MPI_T_ERR_PVAR_NO_STARTSTOP, "it counts all the time");
 }
 Status t_pvar_stop(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle) {
-  return refuse(pe_session, handle, MPI_T_ERR_PVAR_NO_STARTSTOP, "it counts all the time");
+  return refuse_one(pe_session, handle, MPI_T_ERR_PVAR_NO_STARTSTOP, "it counts all the time");
 }
 Status t_pvar_reset(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle) {
-  return refuse(pe_session, handle, MPI_T_ERR_PVAR_NO_WRITE, "it is read only: take the difference of two readings");
+  return refuse_one(pe_session, handle, MPI_T_ERR_PVAR_NO_WRITE, "it is read only: take the difference of two readings");
 }
 Status t_pvar_write(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle, const void*) {
   return refuse(pe_session, handle, MPI_T_ERR_PVAR_NO_WRITE, "it is read only");

@@ -30,6 +30,7 @@ void on_fork_in_child() noexcept {
   close_own_descriptors();
   abandon_failed_start();
   new (&transitions) std::mutex;
+  new (&end_mutex()) std::mutex;
   if (process_or_null() == nullptr) return;
   abandon_process();
   if (world.load(std::memory_order_relaxed) == WorldState::kInitialized) world.store(WorldState::kFinalized);

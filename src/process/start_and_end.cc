@@ -261,7 +261,22 @@ void drop_parts(Process& process) {
 
 std::unique_ptr<runtime::Job> failed_start;
 
+Statistics at_the_end;  // of the process that has ended; guarded by end_mutex()
+
 }  // namespace
+
+std::mutex& end_mutex() noexcept {
+  static std::mutex& mutex = *new std::mutex;  // never destroyed: a tool may still ask while the program exits
+  return mutex;
+}
+
+Statistics Statistics::until_now() {
+  const std::lock_guard guard(end_mutex());
+  Process* process = process_or_null();
+  if (process == nullptr) return at_the_end;
+  const engine::Visit visit(process->engine);
+  return of(*process);
+}
 
 runtime::Job* job_of_failed_start() noexcept {
   return failed_start.get();
@@ -307,11 +322,13 @@ Status meet_at_the_end(bool leaves) {
 }
 
 Status stop_process() {
+  const std::lock_guard guard(end_mutex());
   std::unique_ptr<Process> process(&process::process());
   if (process->settings.stats) print_statistics(*process);
   const std::array own{process->world, process->self, process->processes};
   {
     engine::Visit visit(process->engine);
+    at_the_end = Statistics::of(*process);
     for (comm::Communicator* communicator : own) {
       if (communicator != nullptr) coll::stop_draining(*communicator);
     }

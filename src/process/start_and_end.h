@@ -2,6 +2,8 @@
 // exclude each other and all else.
 #pragma once
 
+#include <mutex>
+
 #include "base/status.h"
 #include "runtime/job.h"
 
@@ -15,6 +17,9 @@ void settle_process();
 Status meet_at_the_end(bool leaves);
 // Closes and frees everything; process() is null afterwards.
 Status stop_process();
+
+// Tools look at the process from any thread at any time (MPI 5.0, chapter 15). While a thread holds this, the process does not end.
+std::mutex& end_mutex() noexcept;
 
 // The job of a process that could not start, so that what ends then can tell the launcher. Null: none. Until the next start.
 runtime::Job* job_of_failed_start() noexcept;

@@ -12,6 +12,7 @@ namespace {
 
 #define LAPWING_STATISTIC(member, name, meaning, ...) \
   { name, meaning, [](Statistics& s) -> std::uint64_t& { return s.member; }, ##__VA_ARGS__ }
+using Kind = StatisticDescription::Kind;
 constexpr StatisticDescription kStatistics[] = {
     LAPWING_STATISTIC(messages.eager_sends, "messages_sent_eager", "messages that were sent whole, without asking the receiver"),
     LAPWING_STATISTIC(messages.rendezvous_sends, "messages_sent_rendezvous", "messages that were announced to the receiver first"),
@@ -19,18 +20,18 @@ constexpr StatisticDescription kStatistics[] = {
     LAPWING_STATISTIC(messages.messages_received, "messages_received", "messages that were received"),
     LAPWING_STATISTIC(messages.messages_landed, "messages_matched_in_kernel",
                       "messages received that a program in the kernel had matched (LAPWING_RECEIVE)"),
-    LAPWING_STATISTIC(messages.bytes_landed, "bytes_matched_in_kernel", "bytes of them"),
+    LAPWING_STATISTIC(messages.bytes_landed, "bytes_matched_in_kernel", "bytes of them", Kind::kSum),
     LAPWING_STATISTIC(messages.requests_answered, "requests_answered_in_kernel",
                       "announced messages that a program in the kernel had asked for (LAPWING_RECEIVE)"),
     LAPWING_STATISTIC(copies.once, "bytes_copied_once",
-                      "payload over TCP that was copied once, from where it arrived to its receive or to the store of unexpected messages"),
-    LAPWING_STATISTIC(copies.twice, "bytes_copied_twice", "payload over TCP that was copied twice, by way of memory of the library"),
+                      "payload over TCP that was copied once, from where it arrived to its receive or to the store of unexpected messages", Kind::kSum),
+    LAPWING_STATISTIC(copies.twice, "bytes_copied_twice", "payload over TCP that was copied twice, by way of memory of the library", Kind::kSum),
     LAPWING_STATISTIC(messages.unexpected_messages, "unexpected_messages", "messages that arrived before their receive was posted"),
-    LAPWING_STATISTIC(messages.unexpected_bytes, "unexpected_bytes", "bytes of them that were stored"),
-    LAPWING_STATISTIC(messages.unexpected_bytes_peak, "unexpected_bytes_peak", "bytes of unexpected messages, the most at a time", true),
-    LAPWING_STATISTIC(messages.bytes_moved, "bytes_moved", "payload that was sent and received"),
-    LAPWING_STATISTIC(messages.bytes_received, "bytes_received", "payload that was received"),
-    LAPWING_STATISTIC(messages.bytes_overlapped, "bytes_overlapped", "payload that moved while the application computed"),
+    LAPWING_STATISTIC(messages.unexpected_bytes, "unexpected_bytes", "bytes of them that were stored", Kind::kSum),
+    LAPWING_STATISTIC(messages.unexpected_bytes_peak, "unexpected_bytes_peak", "bytes of unexpected messages, the most at a time", Kind::kPeak),
+    LAPWING_STATISTIC(messages.bytes_moved, "bytes_moved", "payload that was sent and received", Kind::kSum),
+    LAPWING_STATISTIC(messages.bytes_received, "bytes_received", "payload that was received", Kind::kSum),
+    LAPWING_STATISTIC(messages.bytes_overlapped, "bytes_overlapped", "payload that moved while the application computed", Kind::kSum),
     LAPWING_STATISTIC(paths.in_frames, "rendezvous_in_frames", "long messages between ranks of this host that came through shared memory"),
     LAPWING_STATISTIC(paths.pulled, "rendezvous_pulled", "long messages between ranks of this host that the receiver copied once"),
     LAPWING_STATISTIC(paths.shared, "rendezvous_by_both", "long messages between ranks of this host that both sides copied"),
@@ -78,7 +79,7 @@ void Statistics::add(const Statistics& other) noexcept {
   for (const StatisticDescription& statistic : kStatistics) {
     std::uint64_t& number = statistic.of(*this);
     const std::uint64_t theirs = statistic.of(copy);
-    number = statistic.is_peak ? std::max(number, theirs) : number + theirs;
+    number = statistic.kind == Kind::kPeak ? std::max(number, theirs) : number + theirs;
   }
 }
 

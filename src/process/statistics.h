@@ -21,6 +21,8 @@ struct Statistics {
 
   // With the endpoint's lock held.
   static Statistics of(Process& process);
+  // Of this process until now, or until its end; before its start there is nothing. Any thread, without the endpoint's lock (start_and_end.cc).
+  static Statistics until_now();
   void add(const Statistics& other) noexcept;
 
   // A line of numbers, for other ranks to read. False when it is none.
@@ -36,7 +38,7 @@ struct StatisticDescription {
   const char* name;
   const char* meaning;
   std::uint64_t& (*of)(Statistics&);
-  bool is_peak = false;  // the most at a time; otherwise it counts
+  enum class Kind { kCount, kSum, kPeak } kind = Kind::kCount;  // how many; of how many bytes in all; the most at a time
 };
 // In the order of the line that encode() writes.
 std::span<const StatisticDescription> all_statistics() noexcept;

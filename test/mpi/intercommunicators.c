@@ -1,4 +1,6 @@
 /* Communicators between two groups: made, duplicated, split, merged, from groups; with messages across. */
+#include <pthread.h>
+
 #include "check.h"
 
 static int rank, size;
@@ -116,7 +118,10 @@ static void from_groups(MPI_Comm inter) {
   const int side = rank % 2;
   OK(MPI_Comm_group(inter, &near));
   OK(MPI_Comm_remote_group(inter, &far));
-  OK(MPI_Intercomm_create_from_groups(near, counts[side] - 1, far, counts[1 - side] - 1, "org.example/pair",
+  int near_rank;
+  OK(MPI_Group_rank(near, &near_rank));
+  const int leads = near_rank == counts[side] - 1; /* the other group counts at the leader only */
+  OK(MPI_Intercomm_create_from_groups(near, counts[side] - 1, leads ? far : MPI_GROUP_NULL, counts[1 - side] - 1, "org.example/pair",
                                       MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &made));
   joins(made, sides[side], counts[side], sides[1 - side], counts[1 - side]);
   OK(MPI_Comm_free(&made));
@@ -143,8 +148,55 @@ static void overlapping_groups(void) {
   FAILS(MPI_Intercomm_create(MPI_COMM_WORLD, size, MPI_COMM_WORLD, 0, 5, &made), MPI_ERR_RANK);
 }
 
+/* Two communicators between ranks 0 and 1 that are made at the same time: by tags that differ in a high bit only, or by texts of which short hashes are
+ * the same. Each rank makes the one on a thread of its own, rank 0 the first and rank 1 the second. */
+static MPI_Comm pairs[2];
+static MPI_Group of_rank[2];
+
+static void* by_tag(void* which) {
+  const int i = *(int*)which;
+  OK(MPI_Intercomm_create(MPI_COMM_SELF, 0, MPI_COMM_WORLD, 1 - rank, i == 0 ? 5 : 5 + (1 << 29), &pairs[i]));
+  return NULL;
+}
+static void* by_text(void* which) {
+  const int i = *(int*)which;
+  OK(MPI_Intercomm_create_from_groups(of_rank[rank], 0, of_rank[1 - rank], 0, i == 0 ? "org.example.comm.696" : "org.example.comm.2808", MPI_INFO_NULL,
+                                      MPI_ERRORS_ARE_FATAL, &pairs[i]));
+  return NULL;
+}
+
+static void at_the_same_time(void* (*make)(void*)) {
+  int first = rank, second = 1 - rank;
+  pthread_t thread;
+  CHECK(pthread_create(&thread, NULL, make, &first) == 0);
+  make(&second);
+  CHECK(pthread_join(thread, NULL) == 0);
+  MPI_Request requests[4];
+  int sent[2] = {100, 200}, received[2] = {0, 0};
+  for (int i = 0; i < 2; ++i) {
+    OK(MPI_Irecv(&received[i], 1, MPI_INT, 0, 0, pairs[i], &requests[i]));
+    OK(MPI_Isend(&sent[i], 1, MPI_INT, 0, 0, pairs[i], &requests[2 + i]));
+  }
+  OK(MPI_Waitall(4, requests, MPI_STATUSES_IGNORE));
+  CHECK(received[0] == 100 && received[1] == 200);
+  for (int i = 0; i < 2; ++i) OK(MPI_Comm_free(&pairs[i]));
+}
+
+static void of_similar_names(void) {
+  MPI_Group world;
+  OK(MPI_Comm_group(MPI_COMM_WORLD, &world));
+  for (int i = 0; i < 2; ++i) OK(MPI_Group_incl(world, 1, &i, &of_rank[i]));
+  for (int i = 0; i < 20 && rank < 2; ++i) {
+    at_the_same_time(by_tag);
+    at_the_same_time(by_text);
+  }
+  for (int i = 0; i < 2; ++i) OK(MPI_Group_free(&of_rank[i]));
+  OK(MPI_Group_free(&world));
+}
+
 int main(int argc, char** argv) {
-  OK(MPI_Init(&argc, &argv));
+  int provided;
+  OK(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided));
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
   CHECK(size >= 2);
@@ -155,6 +207,7 @@ int main(int argc, char** argv) {
   from_subgroups(inter);
   from_groups(inter);
   through_another(inter);
+  of_similar_names();
   overlapping_groups();
   OK(MPI_Comm_free(&inter));
   OK(MPI_Finalize());

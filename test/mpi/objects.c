@@ -61,6 +61,10 @@ static void attributes(void) {
   OK(MPI_Comm_create_keyval(refuse_copy, refuse_deletion, &key, NULL));
   OK(MPI_Comm_set_attr(comm, key, &stubborn));
   FAILS(MPI_Comm_dup(comm, &copy), MPI_ERR_OTHER);
+  MPI_Request request;
+  copy = comm;
+  FAILS(MPI_Comm_idup(comm, &copy, &request), MPI_ERR_OTHER);
+  CHECK(copy == MPI_COMM_NULL);
   FAILS(MPI_Comm_free(&comm), MPI_ERR_INTERN);
   CHECK(comm != MPI_COMM_NULL);
   stubborn = 0;
@@ -361,6 +365,37 @@ static void memory(void) {
   CHECK((int)strlen(name) == length && length > 0);
 }
 
+static void add_up(void* in, void* in_out, int* length, MPI_Datatype* type) {
+  (void)in, (void)in_out, (void)length, (void)type;
+}
+
+/* Equal handles have one number, which goes with the last of them. */
+static void numbers_of_handles(void) {
+  MPI_Group group, same;
+  MPI_Errhandler handler, got;
+  MPI_Op op;
+  OK(MPI_Comm_group(MPI_COMM_WORLD, &group));
+  OK(MPI_Comm_group(MPI_COMM_WORLD, &same));
+  int number = MPI_Group_toint(group);
+  OK(MPI_Group_free(&group));
+  CHECK(MPI_Group_fromint(number) == same);
+  OK(MPI_Group_free(&same));
+  CHECK(MPI_Group_fromint(number) == MPI_GROUP_NULL);
+  OK(MPI_Comm_create_errhandler(handle, &handler));
+  OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler));
+  OK(MPI_Comm_get_errhandler(MPI_COMM_WORLD, &got));
+  number = MPI_Errhandler_toint(handler);
+  OK(MPI_Errhandler_free(&handler));
+  CHECK(MPI_Errhandler_fromint(number) == got);
+  OK(MPI_Errhandler_free(&got));
+  CHECK(MPI_Errhandler_fromint(number) == MPI_ERRHANDLER_NULL);
+  OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  OK(MPI_Op_create(add_up, 1, &op));
+  number = MPI_Op_toint(op);
+  OK(MPI_Op_free(&op));
+  CHECK(MPI_Op_fromint(number) == MPI_OP_NULL);
+}
+
 int main(int argc, char** argv) {
   OK(MPI_Info_create_env(argc, argv, &environment_before));
   OK(MPI_Init(&argc, &argv));
@@ -374,6 +409,7 @@ int main(int argc, char** argv) {
   infos();
   environment(argc, argv);
   error_handlers();
+  numbers_of_handles();
   error_codes();
   own_texts();
   sessions();

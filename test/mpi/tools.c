@@ -1,4 +1,7 @@
 /* The tools' interface: settings that are written before MPI starts and read afterwards, statistics that count, categories, and what is refused. */
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "check.h"
 
 static int cvar_named(const char* name) {
@@ -140,6 +143,8 @@ static void what_is_none(void) {
   OK(MPI_T_pvar_handle_alloc(session, 0, NULL, &handle, &number));
   CHECK(MPI_T_pvar_read(other, handle, &value) == MPI_T_ERR_INVALID_HANDLE);
   OK(MPI_T_pvar_start(session, MPI_T_PVAR_ALL_HANDLES));
+  CHECK(MPI_T_pvar_write(session, MPI_T_PVAR_ALL_HANDLES, &value) == MPI_T_ERR_INVALID_HANDLE);
+  CHECK(MPI_T_pvar_readreset(session, MPI_T_PVAR_ALL_HANDLES, &value) == MPI_T_ERR_INVALID_HANDLE);
   OK(MPI_T_pvar_session_free(&session));
   CHECK(session == MPI_T_PVAR_SESSION_NULL);
   CHECK(MPI_T_pvar_read(other, handle, &value) == MPI_T_ERR_INVALID_HANDLE);
@@ -148,15 +153,42 @@ static void what_is_none(void) {
   CHECK(MPI_T_enum_get_info(MPI_T_ENUM_NULL, &number, NULL, NULL) == MPI_T_ERR_INVALID_HANDLE);
 }
 
+/* A tool's own thread reads all the time, from before MPI_Init until after MPI_Finalize. What counts never goes back. */
+static atomic_int end_of_reading;
+
+static void* read_all_the_time(void* unused) {
+  int index, count;
+  unsigned long long before = 0, now;
+  MPI_T_pvar_session session;
+  MPI_T_pvar_handle handle;
+  MPI_T_cvar_handle control;
+  char text[4096];
+  OK(MPI_T_cvar_handle_alloc(cvar_named("LAPWING_WIRE"), NULL, &control, &count));
+  OK(MPI_T_pvar_session_create(&session));
+  OK(MPI_T_pvar_get_index("lapwing_messages_received", MPI_T_PVAR_CLASS_COUNTER, &index));
+  OK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count));
+  while (!end_of_reading) {
+    OK(MPI_T_pvar_read(session, handle, &now));
+    CHECK(now >= before);
+    before = now;
+    OK(MPI_T_cvar_read(control, text));
+  }
+  OK(MPI_T_cvar_handle_free(&control));
+  OK(MPI_T_pvar_session_free(&session));
+  return unused;
+}
+
 int main(int argc, char** argv) {
   int provided, rank, size, number;
   char value[4096];
+  pthread_t reader;
   MPI_T_pvar_session session;
   CHECK(MPI_T_cvar_get_num(&number) == MPI_T_ERR_NOT_INITIALIZED);
-  OK(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
+  OK(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided));
   settings_before_start();
   OK(MPI_T_pvar_session_create(&session));
   CHECK(read_statistic(session, "lapwing_messages_received", MPI_T_PVAR_CLASS_COUNTER) == 0);
+  CHECK(pthread_create(&reader, NULL, read_all_the_time, NULL) == 0);
   OK(MPI_Init(&argc, &argv));
   OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
@@ -176,8 +208,11 @@ int main(int argc, char** argv) {
   CHECK(read_statistic(session, "lapwing_messages_received", MPI_T_PVAR_CLASS_COUNTER) >= before + 10);
   CHECK(MPI_T_pvar_get_index("lapwing_messages_received", MPI_T_PVAR_CLASS_TIMER, &number) == MPI_T_ERR_INVALID_NAME);
   read_statistic(session, "lapwing_unexpected_bytes_peak", MPI_T_PVAR_CLASS_HIGHWATERMARK);
+  CHECK(read_statistic(session, "lapwing_bytes_moved", MPI_T_PVAR_CLASS_AGGREGATE) >= 10 * 100);
   OK(MPI_Finalize());
-  CHECK(read_statistic(session, "lapwing_messages_received", MPI_T_PVAR_CLASS_COUNTER) == 0);
+  CHECK(read_statistic(session, "lapwing_messages_received", MPI_T_PVAR_CLASS_COUNTER) >= before + 10);
+  end_of_reading = 1;
+  OK(pthread_join(reader, NULL));
   CHECK(write_text(cvar_named("LAPWING_UNEXPECTED_LIMIT"), "13M") == MPI_T_ERR_CVAR_SET_NOT_NOW);
   OK(MPI_T_finalize());
   CHECK(MPI_T_pvar_session_free(&session) == MPI_T_ERR_NOT_INITIALIZED);

@@ -140,6 +140,31 @@ static void told_graphs(void) {
   OK(MPI_Comm_free(&graph));
 }
 
+/* Every rank tells the same two edges of each rank, to itself and to the next, with its own number as weight: they come in the order of the tellers. */
+static void graphs_told_by_all(void) {
+  int sources[64], degrees[64], destinations[128], weights[128], in, out, weighted, from[128], from_weight[128], to[128], to_weight[128], own = 0;
+  for (int i = 0; i < size; ++i) {
+    sources[i] = i;
+    degrees[i] = 2;
+    destinations[2 * i] = i;
+    destinations[2 * i + 1] = (i + 1) % size;
+    weights[2 * i] = weights[2 * i + 1] = rank;
+  }
+  MPI_Comm graph;
+  OK(MPI_Dist_graph_create(MPI_COMM_WORLD, size, sources, degrees, destinations, weights, MPI_INFO_NULL, 0, &graph));
+  OK(MPI_Dist_graph_neighbors_count(graph, &in, &out, &weighted));
+  CHECK(in == 2 * size && out == 2 * size && weighted);
+  OK(MPI_Dist_graph_neighbors(graph, in, from, from_weight, out, to, to_weight));
+  for (int i = 0; i < 2 * size; ++i) {
+    CHECK(from_weight[i] == i / 2 && to_weight[i] == i / 2);
+    CHECK(to[i] == (i % 2 == 0 ? rank : (rank + 1) % size));
+    CHECK(from[i] == rank || from[i] == (rank + size - 1) % size);
+    own += from[i] == rank;
+  }
+  CHECK(own == (size == 1 ? 2 : size));
+  OK(MPI_Comm_free(&graph));
+}
+
 /* Again and again by the same addresses, with other values, counts and places behind them. */
 static void same_calls(void) {
   MPI_Comm ring;
@@ -196,6 +221,7 @@ int main(int argc, char** argv) {
   graphs();
   adjacent_graphs();
   told_graphs();
+  graphs_told_by_all();
   same_calls();
   errors();
   OK(MPI_Finalize());
