@@ -334,7 +334,8 @@ BufferPlace CollectiveRequest::posted_place(int rank, std::uint32_t round, std::
 }
 
 // x0 op (x1 op (... op xlast)), in the order of ranks; or, with the own one first, in that order around, which ends with the own one.
-// For predefined operations on types without gaps.
+// For predefined operations on types without gaps. In the order of ranks also where there are but two, although these operations commute: they do not
+// for each bit, of a NaN and a number, or of two zeros, and where each rank combines all of the operands all must get the same.
 void CollectiveRequest::fold(const FoldStep& step) noexcept {
   time_reading([&] {
     const std::uint64_t size = static_cast<std::uint64_t>(step.target.type->size()), all = step.target.count;
@@ -359,14 +360,16 @@ void CollectiveRequest::fold_some(const FoldStep& step, std::uint64_t begin, std
     return next;
   };
   auto* const target = static_cast<std::byte*>(Block::at(step.target.address, type.true_lb())) + begin;
-  const auto combine_with = [&](const std::byte* right) {
+  const auto combine_with = [&](const std::byte* other, bool is_lower = false) {
     const Operand next = next_operand();
-    datatype::combine(*schedule_.op(), next.data - type.true_lb(), right - type.true_lb(), target - type.true_lb(),
+    const std::byte *left = next.data, *right = other;
+    if (is_lower) std::swap(left, right);
+    datatype::combine(*schedule_.op(), left - type.true_lb(), right - type.true_lb(), target - type.true_lb(),
                       next.bytes / static_cast<std::uint64_t>(type.size()), type);
     claim(next);
   };
   if (step.onto != nullptr) {
-    combine_with(static_cast<const std::byte*>(step.onto) + type.true_lb() + begin);
+    combine_with(static_cast<const std::byte*>(step.onto) + type.true_lb() + begin, area_->rank() < step.first_rank);
   } else {
     const Operand first = next_operand();
     if (left == 0 || first.bytes < bytes)

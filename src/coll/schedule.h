@@ -123,7 +123,7 @@ class Schedule {
   StepId fold(int last_rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after);
   // Of all ranks, where the order does not count: beginning with this rank's own.
   StepId fold_around(std::uint32_t round, std::uint64_t offset, const Block& target, After after);
-  // target = a run of what `rank` posted op `own`, which may be the target.
+  // target = a run of what `rank` posted and `own`, which may be the target, combined in the order of ranks.
   StepId fold_onto(int rank, std::uint32_t round, std::uint64_t offset, const Block& own, const Block& target, After after);
   // Where buffers lie, one after the other, for the others' direct copies: none where one is no run of bytes.
   StepId post_places(const Blocks& buffers, std::uint32_t round, Wakes wakes);

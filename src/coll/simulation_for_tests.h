@@ -439,7 +439,9 @@ class Simulation {
     int from = begin;
     do {
       const std::vector<std::byte> bytes = posted(rank, made, member(rank, from));
-      if (from == begin && made.onto == nullptr)
+      if (made.onto != nullptr && rank < member(rank, from))
+        datatype::combine(*schedules_[rank]->op(), target, bytes.data(), target, made.target.count, *made.target.type);
+      else if (from == begin && made.onto == nullptr)
         std::memcpy(target, bytes.data(), bytes.size());
       else
         datatype::apply(*schedules_[rank]->op(), bytes.data(), target, made.target.count, *made.target.type);

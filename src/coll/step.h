@@ -97,8 +97,8 @@ struct AcknowledgeStep {
   std::uint32_t round;
   bool always;
 };
-// target = the operands of ranks `first_rank` to `last_rank`, such runs of what they posted, combined; or, `onto` an operand of ours, these op
-// that one, which may be the target. In the order of ranks, or of all ranks beginning with this one's own, and each of the others before the one that
+// target = the operands of ranks `first_rank` to `last_rank`, such runs of what they posted, combined; or that of one rank and `onto`, an operand of
+// ours, which may be the target. In the order of ranks, or of all ranks beginning with this one's own, and each of the others before the one that
 // follows it, around.
 struct FoldStep {
   static constexpr std::int32_t kAround = -1;  // as the last rank
