@@ -34,7 +34,7 @@ void Pulls::attach(std::uint32_t local, std::uint32_t rank, const Invitation& in
 bool Pulls::access_to(Pair& pair) noexcept {
   if (pair.access != Access::kUnknown) return pair.access == Access::kGranted;
   const bool granted = choice_ != Choice::kOff && SingleCopy::probe(pair.pid, pair.probe_address, pair.probe_value);
-  if (choice_ != Choice::kOff) ++calls_;
+  if (choice_ != Choice::kOff) calls_ += granted ? 2 : 1;
   pair.access = granted ? Access::kGranted : Access::kRefused;
   return granted;
 }

@@ -19,7 +19,8 @@ class SingleCopy {
   // (ptrace_scope 1). For LAPWING_SINGLE_COPY=on: a deliberate choice of the user.
   static void allow_readers() noexcept;
 
-  // Whether reading works, and reaches the process meant: in a container, the same number may be another process.
+  // Whether reading works, and reaches the process meant: in a container, the same number may be another process; and writing, of the value that the
+  // word there has.
   static bool probe(pid_t pid, std::uint64_t address, std::uint64_t value) noexcept;
 
   // Copies `bytes` from `address` in process `pid`. False when the kernel refuses; `into` may have advanced by then.
