@@ -55,12 +55,12 @@ TEST(SingleCopy, TellsAProcessThatHasEndedFromMemoryThatCannotBeReached) {
     EXPECT_TRUE(pull(address));
     EXPECT_EQ(here, there);
     EXPECT_FALSE(pull(reinterpret_cast<std::uintptr_t>(forbidden)));
-    EXPECT_FALSE(copies.found_no_process());
+    EXPECT_TRUE(copies.found_bad_memory());
   }
   other.end();
   EXPECT_FALSE(pull(address));
   EXPECT_FALSE(copies.push(other.pid(), reinterpret_cast<std::uintptr_t>(&here), address, sizeof here));
-  EXPECT_TRUE(!may || copies.found_no_process());
+  EXPECT_FALSE(copies.found_bad_memory());
   ::munmap(forbidden, 4096);
   if (!may) GTEST_SKIP() << "this machine does not let a process read another one's memory";
 }
