@@ -2,7 +2,8 @@
 //
 //   0               AreaHeader           first and last round of a use, members that have left
 //   128             watching, gone, reaches    one byte per rank each
-//   cache lines     done                 one per rank: the last round of which it has what it wants, plus one
+//   cache lines     done                 one per rank: the last round of which it has what it wants, plus one, and the last call in which the kernel
+//                                        refused it a copy
 //   cache lines     slots                of 64 rounds: one per rank, 128 bytes
 //   page boundary   rings                one per rank, 2 MiB, for longer posts (post_ring.h)
 //   behind them     cells                four of 264 KiB, for those between two ranks (base/handed_cells.h)
@@ -67,12 +68,14 @@ struct AreaHeader {
   std::atomic<std::uint64_t> direct_from;  // the round from which on ranks copy directly, or 0
   std::atomic<std::uint32_t> left;       // members that have given the area up
   std::atomic<std::uint32_t> opened;     // kOpened, kRetired; from claim to claim
+  std::atomic<std::uint64_t> direct_until;  // the round from which on they no more copy directly, or 0
   // A member has opened its end; or the claimant has given the area back, and none does any more.
   static constexpr std::uint32_t kOpened = 1, kRetired = 2;
 };
 
 struct DoneLine {
   alignas(128) std::atomic<std::uint64_t> rounds;
+  std::atomic<std::uint64_t> refused;
 };
 
 // Where the parts of one area lie. Pages that no rank has touched cost nothing.
@@ -107,6 +110,10 @@ struct AreaMemory {
   // So many rounds are behind a rank that has said so (SharedArea::acknowledge()).
   std::atomic<std::uint64_t>& done(std::uint64_t rank) const noexcept {
     return reinterpret_cast<DoneLine*>(base + done_offset(ranks))[rank].rounds;
+  }
+  // The first round of the last call, plus one, in which the kernel refused the rank a copy (SharedArea::refuse()).
+  std::atomic<std::uint64_t>& refused(std::uint64_t rank) const noexcept {
+    return reinterpret_cast<DoneLine*>(base + done_offset(ranks))[rank].refused;
   }
   AreaSlot& slot(std::uint64_t rank, std::uint64_t round) const noexcept {
     return reinterpret_cast<AreaSlot*>(base + slots_offset(ranks))[round % kSlotRounds * ranks + rank];

@@ -413,6 +413,29 @@ TEST_F(AreaPoolTest, RanksBeginToCopyDirectlyAtTheSameCall) {
   for (auto& area : areas) EXPECT_TRUE(area->may_copy_directly());
 }
 
+TEST_F(AreaPoolTest, RanksNoMoreCopyDirectlyFromTheSameCallOn) {
+  auto areas = open(AreaPool::kWorld);
+  EXPECT_FALSE(areas[0]->may_copy_directly());
+  const std::uint32_t wait = 2 * AreaMemory::kSlotRounds;
+  post_rounds(areas, wait);
+  for (auto& area : areas) EXPECT_TRUE(area->may_copy_directly());
+  areas[1]->refuse(wait);
+  for (auto& area : areas) {
+    EXPECT_TRUE(area->has_refused(1, wait));
+    EXPECT_FALSE(area->has_refused(0, wait));
+    EXPECT_FALSE(area->has_refused(1, wait + 1));
+  }
+  areas[1]->end_direct_copies();
+  post_rounds(areas, wait - 1);
+  areas[0]->end_direct_copies();  // the first rank that is refused a copy has said when
+  for (auto& area : areas) EXPECT_TRUE(area->may_copy_directly());
+  post_rounds(areas, 1);
+  for (int i = 0; i < 2; ++i) {
+    for (auto& area : areas) EXPECT_FALSE(area->may_copy_directly());
+    post_rounds(areas, wait);
+  }
+}
+
 TEST_F(AreaPoolTest, RanksThatDoNotReachEachOtherCopyNothingDirectly) {
   ranks_[2]->host.can_reach = false;
   auto areas = open(AreaPool::kWorld);

@@ -221,7 +221,7 @@ void CollectiveRequest::begin_take(StepId id) noexcept {
   const auto& step = schedule_.steps()[id].as<TakeStep>();
   const Operand from = operand(step);
   need_ = std::max(need_, from.need);
-  if (from.by_message) return receive_instead(id);
+  if (from.by_message) return receive_instead(id, {step.target, comm::Plane::kCollective, area_->rank_of(step.rank), 0});
   take(step, from);
   step_done(id);
 }
@@ -236,7 +236,7 @@ void CollectiveRequest::take(const TakeStep& step, const Operand& from) noexcept
     time_reading([&] { copy_out(from.data, from.bytes, step.target, step.skipped()); });
     return claim(from);
   }
-  if (complaint_.ok() && !step.placed) read_in_place(step, from.address);
+  if (complaint_.ok() && !step.placed && !was_refused_a_copy()) read_in_place(step, from.address);
 }
 
 void CollectiveRequest::claim(const Operand& from) noexcept {
@@ -245,9 +245,9 @@ void CollectiveRequest::claim(const Operand& from) noexcept {
 
 void CollectiveRequest::read_in_place(const TakeStep& step, std::uint64_t address) noexcept {
   const datatype::Datatype& type = *step.target.type;
-  complain_of_copy(step.rank, type.contiguous() ? area_->read_from(step.rank, address, Block::at(step.target.address, type.true_lb()),
-                                                                   step.target.bytes())
-                                                : read_and_unpack(step.rank, address, step.target));
+  void* const to = Block::at(step.target.address, type.true_lb());
+  judge_copy(step.rank, Direction::kFromThere, type.contiguous() ? area_->read_from(step.rank, address, to, step.target.bytes())
+                                                                 : read_and_unpack(step.rank, address, step.target));
 }
 
 // Some kilobytes after the others, which stay in the nearest cache.
@@ -282,14 +282,38 @@ void CollectiveRequest::complain_of_length(int rank, std::uint64_t expected, std
 }
 
 // A schedule that runs again uses the same request for it.
-void CollectiveRequest::receive_instead(StepId id) noexcept {
-  const auto& step = schedule_.steps()[id].as<TakeStep>();
+void CollectiveRequest::receive_instead(StepId id, const MessageStep& message) noexcept {
   if (slot_[id] == kNoSlot) {
     slot_[id] = static_cast<std::uint32_t>(receivings_.size());
     receivings_.push_back(std::make_unique<Receiving>());
     receivings_.back()->owner = this;
   }
-  start(*receivings_[slot_[id]], id, {step.target, comm::Plane::kCollective, area_->rank_of(step.rank), 0});
+  start(*receivings_[slot_[id]], id, message);
+}
+
+// Once it is known whether the copy was refused. Where something is wrong the other rank still sends, or waits for a message.
+void CollectiveRequest::begin_if_refused(StepId id) noexcept {
+  const auto& step = schedule_.steps()[id].as<IfRefusedStep>();
+  if (!is_refused(step)) return step_done(id);
+  if (step.sends) {
+    if (slot_[id] == kNoSlot) {
+      slot_[id] = static_cast<std::uint32_t>(sendings_.size());
+      sendings_.push_back(std::make_unique<Sending>());
+      sendings_.back()->owner = this;
+    }
+    return begin_send(id);
+  }
+  if (complaint_.ok()) return receive_instead(id, step);
+  drain(arguments_of(step));
+  step_done(id);
+}
+
+bool CollectiveRequest::is_refused(const IfRefusedStep& step) const noexcept {
+  if (!area_->has_refused(step.peer_copies ? step.peer : area_->rank(), first_round_)) [[likely]]
+    return false;
+  if (step.if_step == kNoStep) return true;
+  const Step& told_by = schedule_.steps()[step.if_step];
+  return told_by.is<TakeStep>() ? operand(told_by.as<TakeStep>()).in_place : is_awaited(told_by.as<AwaitStep>());
 }
 
 void CollectiveRequest::begin_direct(StepId id) noexcept {
@@ -299,30 +323,34 @@ void CollectiveRequest::begin_direct(StepId id) noexcept {
 }
 
 void CollectiveRequest::copy_directly(const DirectStep& step) noexcept {
+  if (was_refused_a_copy()) return;
   const BufferPlace place = posted_place(step.rank, step.round, step.index);
   if (place.bytes != step.whole) {
     if (!step.other_complains) complain_of_length(area_->rank_of(step.rank), step.whole, place.bytes);
     return;
   }
   const std::uint64_t address = place.address + step.offset;
-  complain_of_copy(step.rank, step.writes ? area_->write_to(step.rank, step.own, address, step.bytes)
-                                          : area_->read_from(step.rank, address, step.own, step.bytes));
+  if (step.writes)
+    judge_copy(step.rank, Direction::kToThere, area_->write_to(step.rank, step.own, address, step.bytes));
+  else
+    judge_copy(step.rank, Direction::kFromThere, area_->read_from(step.rank, address, step.own, step.bytes));
 }
 
-void CollectiveRequest::complain_of_copy(int member, net::Copied copied) noexcept {
-  const int rank = area_->rank_of(member);
+// What the kernel refuses whatever the buffers are goes as a message, in this call and, soon, in all. A message has to read them as well, so where it
+// does not reach them this rank gives up; another rank that would wait for its block in vain gets a message that says so.
+void CollectiveRequest::judge_copy(int member, Direction direction, net::Copied copied) noexcept {
   switch (copied) {
     case net::Copied::kWhole:
       return;
-    case net::Copied::kEnded:
-      complaint_ = Status::error(MPI_ERR_PROC_ABORTED, "%s: the process of rank %d has ended while its memory was copied; look at what it printed last",
-                                 name_, rank);
-      return;
+    case net::Copied::kForbidden:
+      area_->refuse(first_round_);
+      return area_->end_direct_copies();
     case net::Copied::kRefused:
+      if (direction == Direction::kToThere) area_->refuse(first_round_);
       complaint_ = Status::error(MPI_ERR_BUFFER,
-                                 "%s: the kernel does not copy between a buffer of rank %d and one of this rank; if one of them lies in memory of a "
-                                 "device, LAPWING_SINGLE_COPY=off makes collectives copy through shared memory",
-                                 name_, rank);
+                                 "the kernel does not copy for %s between a buffer of rank %d and one of this rank; if one of them lies in memory of "
+                                 "a device, LAPWING_SINGLE_COPY=off makes collectives copy through shared memory",
+                                 name_, area_->rank_of(member));
       return;
   }
 }
@@ -334,7 +362,8 @@ BufferPlace CollectiveRequest::posted_place(int rank, std::uint32_t round, std::
 }
 
 // x0 op (x1 op (... op xlast)), in the order of ranks; or, with the own one first, in that order around, which ends with the own one.
-// For predefined operations on types without gaps.
+// For predefined operations on types without gaps. In the order of ranks also where there are but two, although these operations commute: they do not
+// for each bit, of a NaN and a number, or of two zeros, and where each rank combines all of the operands all must get the same.
 void CollectiveRequest::fold(const FoldStep& step) noexcept {
   time_reading([&] {
     const std::uint64_t size = static_cast<std::uint64_t>(step.target.type->size()), all = step.target.count;
@@ -359,14 +388,16 @@ void CollectiveRequest::fold_some(const FoldStep& step, std::uint64_t begin, std
     return next;
   };
   auto* const target = static_cast<std::byte*>(Block::at(step.target.address, type.true_lb())) + begin;
-  const auto combine_with = [&](const std::byte* right) {
+  const auto combine_with = [&](const std::byte* other, bool is_lower = false) {
     const Operand next = next_operand();
-    datatype::combine(*schedule_.op(), next.data - type.true_lb(), right - type.true_lb(), target - type.true_lb(),
+    const std::byte *left = next.data, *right = other;
+    if (is_lower) std::swap(left, right);
+    datatype::combine(*schedule_.op(), left - type.true_lb(), right - type.true_lb(), target - type.true_lb(),
                       next.bytes / static_cast<std::uint64_t>(type.size()), type);
     claim(next);
   };
   if (step.onto != nullptr) {
-    combine_with(static_cast<const std::byte*>(step.onto) + type.true_lb() + begin);
+    combine_with(static_cast<const std::byte*>(step.onto) + type.true_lb() + begin, area_->rank() < step.first_rank);
   } else {
     const Operand first = next_operand();
     if (left == 0 || first.bytes < bytes)

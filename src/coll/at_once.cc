@@ -62,6 +62,8 @@ bool CollectiveRequest::do_at_once(const Step& step) noexcept {
     case Step::Kind::kAcknowledge:
       acknowledge(step.as<AcknowledgeStep>());
       return true;
+    case Step::Kind::kIfRefused:
+      return !is_refused(step.as<IfRefusedStep>());
     default:
       compute(step);
       return true;

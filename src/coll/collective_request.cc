@@ -215,6 +215,8 @@ void CollectiveRequest::begin(StepId id) noexcept {
       return begin_direct(id);
     case Step::Kind::kAcknowledge:
       return begin_acknowledge(id);
+    case Step::Kind::kIfRefused:
+      return begin_if_refused(id);
     case Step::Kind::kCopy:
     case Step::Kind::kFold:
     case Step::Kind::kJoin:
@@ -224,7 +226,9 @@ void CollectiveRequest::begin(StepId id) noexcept {
 }
 
 void CollectiveRequest::begin_send(StepId id) noexcept {
-  const auto& step = schedule_.steps()[id].as<SendStep>();
+  const Step& made = schedule_.steps()[id];
+  const MessageStep& step = message_of(made);
+  const bool if_refused = made.is<IfRefusedStep>();
   Sending& sending = *sendings_[slot_[id]];
   p2p::SendArguments arguments;
   arguments.buffer = step.data.address;
@@ -235,13 +239,13 @@ void CollectiveRequest::begin_send(StepId id) noexcept {
   arguments.communicator = communicator_;
   arguments.plane = step.plane;
   arguments.note = description_;
-  arguments.rendezvous = step.rendezvous;
+  arguments.rendezvous = if_refused || made.as<SendStep>().rendezvous;
   if (!complaint_.ok()) [[unlikely]] {
     arguments.count = 0;
     arguments.note = kGivenUp;
-    arguments.rendezvous = false;
+    arguments.rendezvous = if_refused;
   }
-  arguments.unasked = step.unasked && between_hosts_ ? net::kMostUrgentBytes : unasked_;
+  arguments.unasked = !if_refused && made.as<SendStep>().unasked && between_hosts_ ? net::kMostUrgentBytes : unasked_;
   sending.set_arguments(arguments);
   sending.set_followed(schedule_.steps()[id].followers != 0);
   sending.step = id;
@@ -364,9 +368,9 @@ void CollectiveRequest::compare(Receiving& receiving) noexcept {
 // A longer one is cut off, which is an error of the receive.
 void CollectiveRequest::compare_lengths(Receiving& receiving) noexcept {
   const Step& step = schedule_.steps()[receiving.step];
-  const std::uint64_t expected = step.is<ReceiveStep>() ? step.as<ReceiveStep>().data.bytes() : step.as<TakeStep>().target.bytes();
+  const std::uint64_t expected = step.is<TakeStep>() ? step.as<TakeStep>().target.bytes() : message_of(step).data.bytes();
   if (receiving.result().status.ok() && receiving.result().bytes < expected) [[unlikely]]
-    complain_of_length(step.is<TakeStep>() ? area_->rank_of(step.as<TakeStep>().rank) : step.as<ReceiveStep>().peer, expected, receiving.result().bytes);
+    complain_of_length(step.is<TakeStep>() ? area_->rank_of(step.as<TakeStep>().rank) : message_of(step).peer, expected, receiving.result().bytes);
 }
 
 // The first reason is the cause. What is under way and can be withdrawn is begun again as what a call sends and receives that is given up: it may be to a
@@ -391,7 +395,7 @@ void CollectiveRequest::step_done(StepId id) noexcept {
 void CollectiveRequest::fail(StepId id, const Status& why) noexcept {
   if (!failure_.ok() || !complaint_.ok()) return;  // the first is the cause
   const Step& failed = schedule_.steps()[id];
-  const bool sending = failed.is<SendStep>();
+  const bool sending = failed.is<SendStep>() || (failed.is<IfRefusedStep>() && failed.as<IfRefusedStep>().sends);
   const Partner peer = partner_of(failed);
   Status failure = Status::error(
       why.error_class(), "%s, while it %s rank %d%s: %s", name_, sending ? "sent to" : "received from", peer.rank,

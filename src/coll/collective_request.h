@@ -158,9 +158,13 @@ class CollectiveRequest final : public request::Request, private SharedArea::Wat
   void compute(const Step& step) noexcept;
   void copy(const CopyStep& step) noexcept;
   void begin_take(StepId step) noexcept;
-  void receive_instead(StepId step) noexcept;
-  // Unless a direct copy from or to the memory of that member of the area is whole.
-  void complain_of_copy(int member, net::Copied copied) noexcept;
+  void receive_instead(StepId step, const MessageStep& message) noexcept;
+  void begin_if_refused(StepId step) noexcept;
+  bool is_refused(const IfRefusedStep& step) const noexcept;
+  bool was_refused_a_copy() const noexcept { return area_->has_refused(area_->rank(), first_round_); }
+  // What follows from a direct copy from or to the memory of that member of the area.
+  enum class Direction { kFromThere, kToThere };
+  void judge_copy(int member, Direction direction, net::Copied copied) noexcept;
   void complain_of_length(int rank, std::uint64_t expected, std::uint64_t posted) noexcept;
   void begin_direct(StepId step) noexcept;
   void copy_directly(const DirectStep& step) noexcept;

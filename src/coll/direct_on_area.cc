@@ -10,6 +10,9 @@
 // only a few (coll.direct_at_once) copy at the same time: each waits for the one that many before it. (Contention of this kind: Chakraborty et
 // al., "Contention-aware kernel-assisted MPI collectives for multi-/many-core systems", CLUSTER 2017.)
 //
+// What the kernel has let ranks do it may refuse later: to a process that has given up rights, or filters its system calls. A rank to which it refuses a
+// copy says so before it says that it is done; then the other rank of each of its blocks sends that as a message, or gets one.
+//
 // Costs: c for a system call, n D for its bytes; l for a line; k ranks at a time, t times, by that rule; waits as on_area.cc counts them:
 //
 //   scatter, gather        (p + 2) l + t (c + n D) + 2 W      t: min(p - 1, 2 MiB / n) / k, at least 1
@@ -19,6 +22,7 @@
 //     Why not as messages, of which a long one is copied once as well: each has an envelope to be matched and two answers, and where ranks
 //     are more than cores each of these waits until others have had the core.
 #include <algorithm>
+#include <functional>
 
 #include "base/tuning.h"
 #include "coll/algorithms.h"
@@ -26,6 +30,7 @@
 namespace lapwing::coll {
 namespace {
 
+using Copies = Schedule::Copies;
 using Wakes = Schedule::Wakes;
 
 std::size_t index(int rank) noexcept { return static_cast<std::size_t>(rank); }
@@ -63,7 +68,17 @@ StepId when_few_copy(Schedule& schedule, int root, std::uint64_t bytes, StepId t
   return schedule.await((root + before) % ranks, 1, {there});
 }
 
-void wait_for_all(Schedule& schedule, StepId after) { schedule.await(AwaitStep::kAll, 1, {say_done(schedule, after)}); }
+StepId wait_for_all(Schedule& schedule, StepId after) { return schedule.await(AwaitStep::kAll, 1, {say_done(schedule, after)}); }
+
+// Of the blocks that each rank copies from the others, where all have said that they are done.
+void replace_refused(Schedule& schedule, const std::function<Block(int to)>& out, const Blocks& in, StepId all_done) {
+  const int me = schedule.rank(), ranks = schedule.size();
+  for (int distance = 1; distance < ranks; ++distance) {
+    const int to = (me + distance) % ranks, from = (me - distance + ranks) % ranks;
+    schedule.send_if_refused(Copies::kPeer, out(to), to, {all_done});
+    schedule.receive_if_refused(Copies::kThisRank, in[index(from)], from, {all_done});
+  }
+}
 
 }  // namespace
 
@@ -71,25 +86,32 @@ void scatter_directly(Schedule& schedule, const Blocks& all, const Block& mine, 
   if (schedule.rank() == root) {
     StepId done = schedule.post_places(all, 0, Wakes::kEach);
     if (mine.bytes() != 0) done = schedule.copy(all[index(root)], mine, {done});
-    return wait_for_all(schedule, done);
+    const StepId all_done = wait_for_all(schedule, done);
+    for (int rank = 0; rank < schedule.size(); ++rank)
+      if (rank != root) schedule.send_if_refused(Copies::kPeer, all[index(rank)], rank, {all_done});
+    return;
   }
   const StepId posted = schedule.post(bytes_block(nullptr, 0), 0);
   const StepId turn = when_few_copy(schedule, root, mine.bytes(), schedule.await(root, 0, {posted}));
-  say_done(schedule, read_block(schedule, root, schedule.rank(), mine, turn), Wakes::kEach);
+  const StepId done = say_done(schedule, read_block(schedule, root, schedule.rank(), mine, turn), Wakes::kEach);
+  schedule.receive_if_refused(Copies::kThisRank, mine, root, {done});
 }
 
 void gather_directly(Schedule& schedule, const Block& mine, const Blocks& all, int root) {
   if (schedule.rank() == root) {
     StepId done = schedule.post_places(all, 0, Wakes::kEach);
     if (mine.bytes() != 0) done = schedule.copy(mine, all[index(root)], {done});
-    return wait_for_all(schedule, done);
+    const StepId all_done = wait_for_all(schedule, done);
+    for (int rank = 0; rank < schedule.size(); ++rank)
+      if (rank != root) schedule.receive_if_refused(Copies::kPeer, all[index(rank)], rank, {all_done});
+    return;
   }
   const StepId posted = schedule.post(bytes_block(nullptr, 0), 0);
   const StepId turn = when_few_copy(schedule, root, mine.bytes(), schedule.await(root, 0, {posted}));
   const StepId last = in_calls(mine, turn, [&](std::uint64_t offset, const Block& run, StepId after) {
     return schedule.write_directly(root, 0, schedule.rank(), mine.bytes(), offset, run, {after});
   });
-  say_done(schedule, last, Wakes::kEach);
+  schedule.send_if_refused(Copies::kThisRank, mine, root, {say_done(schedule, last, Wakes::kEach)});
 }
 
 void allgather_directly(Schedule& schedule, const Block& mine, const Blocks& all) {
@@ -102,7 +124,7 @@ void allgather_directly(Schedule& schedule, const Block& mine, const Blocks& all
     const int from = (me + distance) % ranks;
     last = read_block(schedule, from, 0, all[index(from)], last);
   }
-  wait_for_all(schedule, last);
+  replace_refused(schedule, [&](int) { return mine; }, all, wait_for_all(schedule, last));
 }
 
 void alltoall_directly(Schedule& schedule, const Blocks& out, const Blocks& in) {
@@ -115,7 +137,7 @@ void alltoall_directly(Schedule& schedule, const Blocks& out, const Blocks& in) 
     const int from = (me + distance) % ranks;
     last = read_block(schedule, from, me, in[index(from)], last);
   }
-  wait_for_all(schedule, last);
+  replace_refused(schedule, [&](int to) { return out[index(to)]; }, in, wait_for_all(schedule, last));
 }
 
 }  // namespace lapwing::coll

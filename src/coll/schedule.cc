@@ -242,6 +242,20 @@ StepId Schedule::write_directly(int rank, std::uint32_t round, int index, std::u
              after);
 }
 
+StepId Schedule::add_if_refused(bool sends, Copies copies, const Block& data, int peer, After after, StepId if_step) {
+  if (data.bytes() == 0) return join(after);
+  keep(data.type);
+  return add(IfRefusedStep{message(data, peer, 0), sends, copies == Copies::kPeer, if_step}, after);
+}
+
+StepId Schedule::send_if_refused(Copies copies, const Block& source, int peer, After after, StepId if_step) {
+  return add_if_refused(true, copies, source, peer, after, if_step);
+}
+
+StepId Schedule::receive_if_refused(Copies copies, const Block& target, int peer, After after, StepId if_step) {
+  return add_if_refused(false, copies, target, peer, after, if_step);
+}
+
 StepId Schedule::join(After steps) {
   return add(JoinStep{}, steps);
 }

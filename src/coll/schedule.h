@@ -38,7 +38,6 @@
 
 namespace lapwing::coll {
 
-inline constexpr StepId kNoStep = ~StepId{0};
 using After = std::initializer_list<StepId>;  // what a step waits for; kNoStep is ignored
 
 inline constexpr int kLanes = 256;
@@ -123,7 +122,7 @@ class Schedule {
   StepId fold(int last_rank, std::uint32_t round, std::uint64_t offset, const Block& target, After after);
   // Of all ranks, where the order does not count: beginning with this rank's own.
   StepId fold_around(std::uint32_t round, std::uint64_t offset, const Block& target, After after);
-  // target = a run of what `rank` posted op `own`, which may be the target.
+  // target = a run of what `rank` posted and `own`, which may be the target, combined in the order of ranks.
   StepId fold_onto(int rank, std::uint32_t round, std::uint64_t offset, const Block& own, const Block& target, After after);
   // Where buffers lie, one after the other, for the others' direct copies: none where one is no run of bytes.
   StepId post_places(const Blocks& buffers, std::uint32_t round, Wakes wakes);
@@ -132,6 +131,11 @@ class Schedule {
                        const Block& own, After after);
   StepId write_directly(int rank, std::uint32_t round, int index, std::uint64_t whole, std::uint64_t offset,
                         const Block& own, After after, bool other_complains = false);
+  // The message that goes in place of such a copy, where the kernel refuses it to that rank; only if what the step `if_step` takes lies in place, or if it
+  // is awaited.
+  enum class Copies { kThisRank, kPeer };
+  StepId send_if_refused(Copies copies, const Block& source, int peer, After after, StepId if_step = kNoStep);
+  StepId receive_if_refused(Copies copies, const Block& target, int peer, After after, StepId if_step = kNoStep);
   // Done when all of `steps` are.
   StepId join(After steps);
   // Everything added from now on waits for everything added until now.
@@ -193,6 +197,7 @@ class Schedule {
   Branch begin_branch(After after);
   StepId end_branch(const Branch& outer);
   StepId add(const Step::Work& work, After after);
+  StepId add_if_refused(bool sends, Copies copies, const Block& data, int peer, After after, StepId if_step);
   void keep_what_is_read(const Step::Work& work) noexcept;
   MessageStep message(const Block& data, int peer, int lane) const noexcept;
   void keep(datatype::Datatype* type);

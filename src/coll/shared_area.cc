@@ -72,6 +72,7 @@ void SharedArea::leave() noexcept {
   for (int rank = 0; rank < size_; ++rank)
     store_relaxed(memory_.reaches(static_cast<std::uint64_t>(rank)), std::uint8_t{0});
   store_relaxed(header.direct_from, std::uint64_t{0});
+  store_relaxed(header.direct_until, std::uint64_t{0});
   store_relaxed(header.left, 0u);
   store_release(header.first_round, load_relaxed(header.end_round));
   pool_.give_back(number_);
@@ -83,14 +84,34 @@ bool SharedArea::all_reach() const noexcept {
   return true;
 }
 
+// Pairs with the release in end_direct_copies(), or with that of a later post.
+bool SharedArea::direct_copies_are_over() const noexcept {
+  const std::uint64_t round = load_acquire(memory_.header().direct_until);
+  return round != 0 && settled_ >= round;
+}
+
 bool SharedArea::may_copy_directly() noexcept {
-  if (copies_directly_) return true;
+  if (copies_directly_) {
+    if (!direct_copies_are_over()) [[likely]]
+      return true;
+    trials_.pause(false);  // one of direct copies may have been under way
+    return copies_directly_ = false;
+  }
   std::atomic<std::uint64_t>& from = memory_.header().direct_from;
   const std::uint64_t round = load_acquire(from);  // pairs with the release below, or with that of a later post
-  if (round != 0) return copies_directly_ = settled_ >= round;
-  // No rank posts a round before rank 0 has posted that of kSlotRounds earlier.
-  if (rank_ == 0 && all_reach()) store_release(from, next_round_ + 2 * AreaMemory::kSlotRounds);
+  if (round != 0) return copies_directly_ = settled_ >= round && !direct_copies_are_over();
+  if (rank_ == 0 && all_reach()) store_release(from, round_to_come());
   return false;
+}
+
+void SharedArea::refuse(std::uint64_t first_round) noexcept {
+  store_relaxed(memory_.refused(static_cast<std::uint64_t>(rank_)), first_round + 1);
+}
+
+// The first rank that is refused a copy names the round.
+void SharedArea::end_direct_copies() noexcept {
+  std::uint64_t none = 0;
+  memory_.header().direct_until.compare_exchange_strong(none, round_to_come(), std::memory_order_release, std::memory_order_relaxed);
 }
 
 net::Copied SharedArea::read_from(int rank, std::uint64_t address, void* to, std::uint64_t bytes) noexcept {

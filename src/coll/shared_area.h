@@ -126,6 +126,14 @@ class SharedArea {
   // rank can have posted by then; and the ranks begin with the first call before which a blocking call has ended behind that round. What
   // round that one ended with is the same on all ranks, and by then each has seen a post that rank 0 made later.
   bool may_copy_directly() noexcept;
+  // The kernel refuses this rank a copy of the call whose first round that is. It says so before it posts, or acknowledges, that it has done with the
+  // others' buffers, so that the two ranks of a block agree that it goes as a message instead.
+  void refuse(std::uint64_t first_round) noexcept;
+  bool has_refused(int rank, std::uint64_t first_round) const noexcept {
+    return load_relaxed(memory_.refused(static_cast<std::uint64_t>(rank))) == first_round + 1;
+  }
+  // It will refuse more: direct copies end with some later call, the same on all ranks, as they have begun.
+  void end_direct_copies() noexcept;
   // A blocking call has ended, whose last round came before `round`.
   void settle(std::uint64_t round) noexcept { settled_ = round; }
   net::Copied read_from(int rank, std::uint64_t address, void* to, std::uint64_t bytes) noexcept;
@@ -260,6 +268,9 @@ class SharedArea {
   }
   bool scan(std::uint64_t round) noexcept;
   bool all_reach() const noexcept;
+  bool direct_copies_are_over() const noexcept;
+  // One that no rank can have posted: none posts a round before this one has posted that of kSlotRounds earlier.
+  std::uint64_t round_to_come() const noexcept { return next_round_ + 2 * AreaMemory::kSlotRounds; }
   // Those of whom `wanted` says so, by what they say for whose post they wait.
   template <typename Wanted>
   void wake_watching(Wanted wanted) noexcept;

@@ -58,6 +58,9 @@ class Simulation {
 
   Schedule& operator[](int rank) { return *schedules_[static_cast<std::size_t>(rank)]; }
 
+  // The kernel refuses this rank direct copies.
+  void refuse_copies_of(int rank) { may_not_copy_.push_back(static_cast<std::size_t>(rank)); }
+
   // Seals and runs all. False when steps are left that nothing can move, or messages that no rank received.
   [[nodiscard]] bool run(unsigned seed) { return run_without(-1, seed); }
 
@@ -85,6 +88,7 @@ class Simulation {
     posted_ = first_round_;
     acknowledged_ = first_round_;
     owes_.assign(schedules_.size(), false);
+    was_refused_ = owes_;
     sealed_ = true;
     done_ = 0;
     finished_in_order_.clear();
@@ -180,23 +184,19 @@ class Simulation {
     switch (made.kind()) {
       case Step::Kind::kSend: {
         const auto& message = made.as<SendStep>();
-        Channel& channel = channels_[{rank, peer_of(rank, message), message.plane, message.lane}];
         Send send{rank, id, random_() % 2 == 0, {}};
         if (send.eager) {
           send.payload = pack(message.data);
           finish(rank, id);
         }
-        channel.sends.push_back(std::move(send));
-        match(channel);
-        return;
+        return start(rank, message, std::move(send));
       }
-      case Step::Kind::kReceive: {
-        const auto& message = made.as<ReceiveStep>();
-        spoil(message.data);
-        Channel& channel = channels_[{peer_of(rank, message), rank, message.plane, message.lane}];
-        channel.receives.push_back({rank, id});
-        match(channel);
-        return;
+      case Step::Kind::kReceive:
+        return start(rank, made.as<ReceiveStep>(), Receive{rank, id});
+      case Step::Kind::kIfRefused: {
+        const auto& message = made.as<IfRefusedStep>();
+        if (!is_refused(rank, message)) return finish(rank, id);
+        return message.sends ? start(rank, message, Send{rank, id, false, {}}) : start(rank, message, Receive{rank, id});
       }
       case Step::Kind::kPost:
       case Step::Kind::kAwait:
@@ -206,6 +206,18 @@ class Simulation {
         actions_.push_back({rank, id});
         return;
     }
+  }
+
+  void start(std::size_t rank, const MessageStep& message, Send send) {
+    Channel& channel = channels_[{rank, peer_of(rank, message), message.plane, message.lane}];
+    channel.sends.push_back(std::move(send));
+    match(channel);
+  }
+  void start(std::size_t rank, const MessageStep& message, const Receive& receive) {
+    spoil(message.data);
+    Channel& channel = channels_[{peer_of(rank, message), rank, message.plane, message.lane}];
+    channel.receives.push_back(receive);
+    match(channel);
   }
 
   // ---- the area
@@ -344,9 +356,9 @@ class Simulation {
 
   void perform(Action& action) {
     if (action.transfer) {
-      const Block& from = step(action.send.rank, action.send.step).as<SendStep>().data;
+      const Block& from = message_of(step(action.send.rank, action.send.step)).data;
       const Step& receive = step(action.receive.rank, action.receive.step);
-      const Block& to = receive.is<TakeStep>() ? receive.as<TakeStep>().target : receive.as<ReceiveStep>().data;
+      const Block& to = receive.is<TakeStep>() ? receive.as<TakeStep>().target : message_of(receive).data;
       if (!action.send.eager) action.send.payload = pack(from);
       EXPECT_LE(action.send.payload.size(), to.bytes()) << "truncated";
       if (action.send.payload.size() > to.bytes()) return;
@@ -405,12 +417,24 @@ class Simulation {
     owes_[rank] = owes_[rank] || (from.in_place && !made.placed);
     const BufferPlace place = from.in_place ? read_place(from.bytes.data(), from.bytes.size()) : BufferPlace{};
     EXPECT_EQ(from.in_place ? place.bytes : from.bytes.size(), from.in_place ? made.target.bytes() : made.wanted());
-    if (from.in_place && made.placed) return true;
+    if (from.in_place && (made.placed || is_refused_a_copy(rank))) return true;
     EXPECT_FALSE(from.in_place && finished(made.rank)) << "rank " << made.rank << " has gone on with its buffer";
     const void* bytes = from.in_place ? reinterpret_cast<const void*>(place.address) : from.bytes.data();
     const std::uint64_t count = from.in_place ? place.bytes : from.bytes.size();
     if (count != 0) datatype::unpack(bytes, count, made.target.address, made.target.count, *made.target.type, made.skipped());
     return true;
+  }
+  // In which case it says so.
+  bool is_refused_a_copy(std::size_t rank) {
+    const bool refused = std::find(may_not_copy_.begin(), may_not_copy_.end(), rank) != may_not_copy_.end();
+    was_refused_[rank] = was_refused_[rank] || refused;
+    return refused;
+  }
+  bool is_refused(std::size_t rank, const IfRefusedStep& made) {
+    if (!was_refused_[made.peer_copies ? peer_of(rank, made) : rank]) return false;
+    if (made.if_step == kNoStep) return true;
+    const Step& told_by = step(rank, made.if_step);
+    return told_by.is<TakeStep>() ? given(rank, told_by.as<TakeStep>()).in_place : is_awaited(rank, told_by.as<AwaitStep>());
   }
   void acknowledge(std::size_t rank, const AcknowledgeStep& made) {
     if (owes_[rank] || made.always) acknowledged_[rank] = first_round_[rank] + made.round + 1;
@@ -421,7 +445,7 @@ class Simulation {
     if (buffer == nullptr) return;
     const BufferPlace place = place_at(*buffer, made.index);
     EXPECT_TRUE(made.other_complains || place.bytes == made.whole);
-    if (place.bytes != made.whole) return;
+    if (place.bytes != made.whole || is_refused_a_copy(rank)) return;
     EXPECT_FALSE(finished(made.rank)) << "rank " << made.rank << " has gone on with its buffer";
     void* there = reinterpret_cast<void*>(place.address + made.offset);
     if (made.writes)
@@ -439,7 +463,9 @@ class Simulation {
     int from = begin;
     do {
       const std::vector<std::byte> bytes = posted(rank, made, member(rank, from));
-      if (from == begin && made.onto == nullptr)
+      if (made.onto != nullptr && rank < member(rank, from))
+        datatype::combine(*schedules_[rank]->op(), target, bytes.data(), target, made.target.count, *made.target.type);
+      else if (from == begin && made.onto == nullptr)
         std::memcpy(target, bytes.data(), bytes.size());
       else
         datatype::apply(*schedules_[rank]->op(), bytes.data(), target, made.target.count, *made.target.type);
@@ -481,6 +507,8 @@ class Simulation {
   std::vector<std::uint64_t> posted_;                        // by rank: rounds
   std::vector<std::uint64_t> acknowledged_;                  // likewise
   std::vector<bool> owes_;                                   // by rank: an acknowledgement
+  std::vector<bool> was_refused_;                            // by rank: a copy
+  std::vector<std::size_t> may_not_copy_;                    // ranks
   std::vector<std::uint64_t> first_round_;                   // by rank, of the run to come
   std::vector<std::vector<std::size_t>> neighbors_;          // by rank: those that share its area
   std::size_t done_ = 0;

@@ -1,4 +1,4 @@
-// A step of a schedule: what is done, as one of eleven kinds with what each needs, and its place in the graph.
+// A step of a schedule: what is done, as one of twelve kinds with what each needs, and its place in the graph.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 namespace lapwing::coll {
 
 using StepId = std::uint32_t;
+inline constexpr StepId kNoStep = ~StepId{0};
 
 // A message to or from another rank.
 struct MessageStep {
@@ -97,8 +98,8 @@ struct AcknowledgeStep {
   std::uint32_t round;
   bool always;
 };
-// target = the operands of ranks `first_rank` to `last_rank`, such runs of what they posted, combined; or, `onto` an operand of ours, these op
-// that one, which may be the target. In the order of ranks, or of all ranks beginning with this one's own, and each of the others before the one that
+// target = the operands of ranks `first_rank` to `last_rank`, such runs of what they posted, combined; or that of one rank and `onto`, an operand of
+// ours, which may be the target. In the order of ranks, or of all ranks beginning with this one's own, and each of the others before the one that
 // follows it, around.
 struct FoldStep {
   static constexpr std::int32_t kAround = -1;  // as the last rank
@@ -125,11 +126,19 @@ struct DirectStep {
   std::uint64_t bytes;
 };
 
+// A message in place of a direct copy, where the rank that was to make it, this one or the peer, says that the kernel refuses it
+// (SharedArea::has_refused()). It leaves when its receive is there: so what that rank says stands until the other one has read it.
+struct IfRefusedStep : MessageStep {
+  bool sends;        // or receives
+  bool peer_copies;  // or this rank
+  StepId if_step;    // a take, and what it takes lies in place; an await, and it has waited; or kNoStep: in any case
+};
+
 struct Step {
   using Work = std::variant<SendStep, ReceiveStep, ReduceStep, CopyStep, JoinStep, PostStep, AwaitStep, TakeStep, FoldStep,
-                            DirectStep, AcknowledgeStep>;
+                            DirectStep, AcknowledgeStep, IfRefusedStep>;
   // In the same order: a switch over it is a jump, where std::visit may be a call through a pointer.
-  enum class Kind : std::uint8_t { kSend, kReceive, kReduce, kCopy, kJoin, kPost, kAwait, kTake, kFold, kDirect, kAcknowledge };
+  enum class Kind : std::uint8_t { kSend, kReceive, kReduce, kCopy, kJoin, kPost, kAwait, kTake, kFold, kDirect, kAcknowledge, kIfRefused };
 
   Work work;
   std::uint32_t waits_for = 0;
@@ -147,9 +156,10 @@ struct Step {
     return std::holds_alternative<T>(work);
   }
 };
-// Of a step that is a send or a receive.
+// Of a step that is a send or a receive, or one of the two if a copy is refused.
 inline const MessageStep& message_of(const Step& step) noexcept {
   if (step.is<SendStep>()) return step.as<SendStep>();
+  if (step.is<IfRefusedStep>()) return step.as<IfRefusedStep>();
   return step.as<ReceiveStep>();
 }
 
@@ -171,7 +181,8 @@ static_assert(kHolds<Step::Kind::kSend, SendStep> && kHolds<Step::Kind::kReceive
               kHolds<Step::Kind::kJoin, JoinStep> && kHolds<Step::Kind::kPost, PostStep> &&
               kHolds<Step::Kind::kAwait, AwaitStep> && kHolds<Step::Kind::kTake, TakeStep> &&
               kHolds<Step::Kind::kFold, FoldStep> && kHolds<Step::Kind::kDirect, DirectStep> &&
-              kHolds<Step::Kind::kAcknowledge, AcknowledgeStep> && std::variant_size_v<Step::Work> == 11);
+              kHolds<Step::Kind::kAcknowledge, AcknowledgeStep> && kHolds<Step::Kind::kIfRefused, IfRefusedStep> &&
+              std::variant_size_v<Step::Work> == 12);
 static_assert(sizeof(Step) <= 72);
 
 }  // namespace lapwing::coll

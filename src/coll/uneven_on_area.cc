@@ -15,6 +15,9 @@
 // (uneven_rounds.h), or goes by messages. What needs more rounds than there are goes as a message then as ever. A program's calls come again and are
 // alike.
 //
+// Where the kernel refuses a rank to copy what lies in place, it says so before it acknowledges, and the block goes as a message after all, as in
+// direct_on_area.cc.
+//
 // Costs: those of the even forms (on_area.cc), and p words of a table; a long block costs a message, L + 2 o + n G, besides, and one in
 // place c + n D instead of 2 n C, and a line for the acknowledgement.
 #include <algorithm>
@@ -26,6 +29,7 @@
 namespace lapwing::coll {
 namespace {
 
+using Copies = Schedule::Copies;
 using Wakes = Schedule::Wakes;
 using What = AwaitStep::What;
 
@@ -103,13 +107,14 @@ void send_long_ones(Schedule& schedule, const Blocks& all, const Pieces& pieces)
   }
 }
 
-// Of all that copy from here. Each posts before, which tells whether it is in this call at all.
+// Of all that copy from here; those to which the kernel refuses it get messages. Each posts before, which tells whether it is in this call at all.
 void await_acknowledgements(Schedule& schedule, const Blocks& all, const PartRules& rules, StepId last) {
   for (int distance = 1; distance < schedule.size(); ++distance) {
     const int to = (schedule.rank() + distance) % schedule.size();
     if (!rules.in_place(all[index(to)])) continue;
     last = schedule.await(to, 0, {last});
     last = schedule.await(to, 0, {last}, What::kAcknowledgement);
+    schedule.send_if_refused(Copies::kPeer, all[index(to)], to, {last});
   }
 }
 
@@ -121,7 +126,9 @@ void put_in_place(Schedule& schedule, const Block& mine, int root) {
   for (std::uint64_t offset = 0; offset < bytes; offset += most)
     last = schedule.write_directly(root, 0, schedule.rank(), bytes, offset, run.part(offset, std::min(most, bytes - offset)), {last}, true);
   last = schedule.acknowledge(0, true, {last});
-  schedule.await(root, 0, {last}, What::kUnlessPlaced);
+  schedule.send_if_refused(Copies::kThisRank, mine, root, {last});
+  last = schedule.await(root, 0, {last}, What::kUnlessPlaced);
+  schedule.send_if_refused(Copies::kPeer, mine, root, {last}, last);
 }
 
 void give_to_root(Schedule& schedule, const Block& mine, int root, const UnevenRules& uneven) {
@@ -183,15 +190,21 @@ void gatherv_on_area(Schedule& schedule, const Block& mine, const Blocks& all, i
   const StepId posted = given.empty() ? schedule.post(bytes_block(nullptr, 0), 0) : schedule.post_places(given, 0, Wakes::kEach);
   if (mine.bytes() != 0) schedule.copy(mine, all[index(me)], {posted});
   const StepId there = schedule.await(AwaitStep::kAll, 0, {posted});
-  std::vector<StepId> taken;
-  for (int rank = 0; rank < schedule.size(); ++rank) {
-    const bool placed = !given.empty() && given[index(rank)].bytes() != 0;
-    if (rank != me) taken.push_back(schedule.take_gathered(rank, 0, all[index(rank)], placed, {there}));
-  }
+  std::vector<StepId> taken(all.size(), kNoStep);
+  const auto is_placed = [&](int rank) { return !given.empty() && given[index(rank)].bytes() != 0; };
+  for (int rank = 0; rank < schedule.size(); ++rank)
+    if (rank != me) taken[index(rank)] = schedule.take_gathered(rank, 0, all[index(rank)], is_placed(rank), {there});
   if (!some_in_place(all, me, uneven.least_place)) return;
-  StepId last = acknowledge(schedule, taken);
-  for (int rank = 0; rank < schedule.size() && !given.empty(); ++rank)
-    if (given[index(rank)].bytes() != 0) last = schedule.await(rank, 0, {last}, What::kIfInPlace);
+  const StepId acknowledged = acknowledge(schedule, taken);
+  StepId last = acknowledged;
+  for (int rank = 0; rank < schedule.size(); ++rank) {
+    if (is_placed(rank)) {
+      last = schedule.await(rank, 0, {last}, What::kIfInPlace);
+      schedule.receive_if_refused(Copies::kPeer, all[index(rank)], rank, {last}, last);
+    } else if (rank != me) {
+      schedule.receive_if_refused(Copies::kThisRank, all[index(rank)], rank, {acknowledged}, taken[index(rank)]);
+    }
+  }
 }
 
 void scatterv_on_area(Schedule& schedule, const Blocks& all, const Block& mine, int root, const UnevenRules& uneven) {
@@ -205,7 +218,8 @@ void scatterv_on_area(Schedule& schedule, const Blocks& all, const Block& mine, 
   const StepId posted = schedule.post(bytes_block(nullptr, 0), 0, {}, may_lie_in_place ? Wakes::kEach : Wakes::kAll);
   if (mine.bytes() == 0) return;
   const StepId taken = schedule.take_part(root, 0, mine, {schedule.await(root, 0, {posted})});
-  if (may_lie_in_place) schedule.acknowledge(0, false, {taken});
+  if (!may_lie_in_place) return;
+  schedule.receive_if_refused(Copies::kThisRank, mine, root, {schedule.acknowledge(0, false, {taken})}, taken);
 }
 
 void alltoallv_on_area(Schedule& schedule, const Blocks& out, const Blocks& in, const UnevenRules& uneven) {
@@ -216,13 +230,18 @@ void alltoallv_on_area(Schedule& schedule, const Blocks& out, const Blocks& in, 
   send_long_ones(schedule, out, pieces);
   if (out[index(me)].bytes() != 0 && out[index(me)] != in[index(me)]) schedule.copy(out[index(me)], in[index(me)], {posted});
   const StepId there = schedule.await(AwaitStep::kAll, 0, {posted});
-  std::vector<StepId> taken;
+  std::vector<StepId> taken(in.size(), kNoStep);
   for (int distance = 1; distance < schedule.size(); ++distance) {
     const int from = (me + distance) % schedule.size();
-    taken.push_back(schedule.take_part(from, 0, in[index(from)], {there}, pieces.piece_of(in[index(from)])));
+    taken[index(from)] = schedule.take_part(from, 0, in[index(from)], {there}, pieces.piece_of(in[index(from)]));
   }
   StepId last = there;
-  if (some_in_place(in, me, uneven.least_place)) last = acknowledge(schedule, taken);
+  if (some_in_place(in, me, uneven.least_place)) {
+    last = acknowledge(schedule, taken);
+    for (int from = 0; from < schedule.size(); ++from)
+      if (from != me && in[index(from)].bytes() >= uneven.least_place)
+        schedule.receive_if_refused(Copies::kThisRank, in[index(from)], from, {last}, taken[index(from)]);
+  }
   await_acknowledgements(schedule, out, uneven.rules, last);
   for (std::uint32_t round = 1; round < pieces.rounds(); ++round) exchange_pieces(schedule, out, in, pieces, rules, round);
 }

@@ -19,7 +19,7 @@
 
 namespace lapwing::datatype {
 
-// `right` may be where the result goes: an element is read before it is written, which the compiler is told, or it would look for an overlap
+// An operand may be where the result goes: an element is read before it is written, which the compiler is told, or it would look for an overlap
 // of the two, find one, and go on element by element.
 #if defined(__clang__)
 #define LAPWING_NO_LOOP_CARRIED_DEPENDENCE _Pragma("clang loop vectorize(assume_safety)")

@@ -8,7 +8,7 @@
 
 namespace lapwing::datatype {
 
-// result[i] = left[i] op right[i]; `right` and `result` may be the same.
+// result[i] = left[i] op right[i]; the result may be where one of the operands is.
 using Kernel = void (*)(const void* left, const void* right, void* result, std::size_t count) noexcept;
 
 // What the processor's vector instructions take at a time, as far as the loops make a difference: up to 16 bytes, or 32.

@@ -54,7 +54,7 @@ Status check(const Op& op, const Datatype& type);
 // inout[i] = in[i] op inout[i] for `count` elements: `in` is the operand of the lower rank. The combination must have
 // passed check(). The buffers do not overlap; they need no alignment.
 void apply(const Op& op, const void* in, void* inout, std::uint64_t count, const Datatype& type) noexcept;
-// result[i] = left[i] op right[i], of a predefined operation that check() accepts. The result may be where `right` is; nothing else overlaps.
+// result[i] = left[i] op right[i], of a predefined operation that check() accepts. The result may be where one of the operands is; nothing else overlaps.
 void combine(const Op& op, const void* left, const void* right, void* result, std::uint64_t count, const Datatype& type) noexcept;
 
 }  // namespace lapwing::datatype

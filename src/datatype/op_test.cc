@@ -114,6 +114,8 @@ std::vector<T> applied(MPI_Op op, MPI_Datatype type, const std::vector<T>& in, c
   std::memcpy(elsewhere.data() + 1, inout.data(), in.size() * sizeof(T));  // gaps, which stay
   combine(*resolve_op(op), left.data() + 1, right.data() + 1, elsewhere.data() + 1, in.size(), *resolve(type));
   EXPECT_TRUE(same(elsewhere.data() + 1, result)) << "the result in a buffer of its own";
+  combine(*resolve_op(op), left.data() + 1, right.data() + 1, left.data() + 1, in.size(), *resolve(type));
+  EXPECT_TRUE(same(left.data() + 1, result)) << "the result where the left operand is";
   return result;
 }
 

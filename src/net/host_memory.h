@@ -16,8 +16,8 @@ namespace lapwing::net {
 // How a copy between the memory of two processes went.
 enum class Copied : std::uint8_t {
   kWhole,
-  kRefused,  // the kernel does not reach the bytes there or here: memory of a device, say
-  kEnded,    // that process has no memory any more
+  kRefused,    // the kernel does not reach the bytes there or here: memory of a device, say
+  kForbidden,  // it does not let this process copy from or to that one's memory, whatever lies there; or that process has ended
 };
 
 // What the transport provides, from HostMemoryUser::on_open() to on_close().

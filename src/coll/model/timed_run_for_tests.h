@@ -126,6 +126,7 @@ class TimedRun {
         ranks_[rank].blocked.push_back({id, now});
         return look(rank, now);
       case Step::Kind::kJoin:
+      case Step::Kind::kIfRefused:
         return finish_at(rank, id, now);
       default:
         return work_and_finish(rank, id, now, local_work(made));

@@ -34,23 +34,31 @@ void Pulls::attach(std::uint32_t local, std::uint32_t rank, const Invitation& in
 bool Pulls::access_to(Pair& pair) noexcept {
   if (pair.access != Access::kUnknown) return pair.access == Access::kGranted;
   const bool granted = choice_ != Choice::kOff && SingleCopy::probe(pair.pid, pair.probe_address, pair.probe_value);
-  if (choice_ != Choice::kOff) ++calls_;
+  if (choice_ != Choice::kOff) calls_ += granted ? 2 : 1;
   pair.access = granted ? Access::kGranted : Access::kRefused;
   return granted;
 }
 
 Copied Pulls::read_directly(std::uint32_t local, std::uint64_t address, void* to, std::uint64_t bytes) noexcept {
   ContiguousWalk into(static_cast<std::byte*>(to), bytes);
-  return outcome(single_copy_.pull(pairs_[local].pid, address, bytes, into));
+  return outcome(local, single_copy_.pull(pairs_[local].pid, address, bytes, into));
 }
 
 Copied Pulls::write_directly(std::uint32_t local, const void* from, std::uint64_t address, std::uint64_t bytes) noexcept {
-  return outcome(single_copy_.push(pairs_[local].pid, reinterpret_cast<std::uintptr_t>(from), address, bytes));
+  return outcome(local, single_copy_.push(pairs_[local].pid, reinterpret_cast<std::uintptr_t>(from), address, bytes));
 }
 
-Copied Pulls::outcome(bool whole) const noexcept {
+Copied Pulls::outcome(std::uint32_t local, bool whole) noexcept {
   if (whole) return Copied::kWhole;
-  return single_copy_.found_no_process() ? Copied::kEnded : Copied::kRefused;
+  if (single_copy_.found_bad_memory()) return Copied::kRefused;
+  Pair& pair = pairs_[local];
+  pair.access = Access::kRefused;
+  if (pair.selection) {
+    pair.selection->forbid(Path::kPull);
+    pair.selection->forbid(Path::kShared);
+    publish(pair);
+  }
+  return Copied::kForbidden;
 }
 
 PathSelection& Pulls::selection_of(Pair& pair) {

@@ -88,7 +88,7 @@ class Pulls {
 
  private:
   // Of a copy that has just been made by single_copy_.
-  Copied outcome(bool whole) const noexcept;
+  Copied outcome(std::uint32_t local, bool whole) noexcept;
 
   enum class Access : std::uint8_t { kUnknown, kGranted, kRefused };
 

@@ -263,7 +263,7 @@ class ShmTransport final : public Transport, private HostMemory, private shm::Lo
   Sinks sinks_;
   NetworkConfig config_;
   HostMemoryUser* const user_;             // or null
-  volatile std::uint64_t probe_word_ = 0;  // peers read it by SingleCopy::probe
+  volatile std::uint64_t probe_word_ = 0;  // peers read and write it by SingleCopy::probe
 
   shm::Listener listener_;
   shm::Segment segment_;

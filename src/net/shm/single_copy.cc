@@ -24,8 +24,10 @@ void SingleCopy::allow_readers() noexcept {
 
 bool SingleCopy::probe(pid_t pid, std::uint64_t address, std::uint64_t value) noexcept {
   std::uint64_t found = 0;
-  const iovec local{&found, sizeof found};
-  return read_memory(pid, address, sizeof found, &local, 1) == static_cast<ssize_t>(sizeof found) && found == value;
+  constexpr auto kAll = static_cast<ssize_t>(sizeof found);
+  const iovec local{&found, sizeof found}, remote{reinterpret_cast<void*>(address), sizeof found};
+  if (read_memory(pid, address, sizeof found, &local, 1) != kAll || found != value) return false;
+  return process_vm_writev(pid, &local, 1, &remote, 1, 0) == kAll;
 }
 
 bool SingleCopy::took(ssize_t bytes) noexcept {

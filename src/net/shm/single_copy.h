@@ -19,15 +19,17 @@ class SingleCopy {
   // (ptrace_scope 1). For LAPWING_SINGLE_COPY=on: a deliberate choice of the user.
   static void allow_readers() noexcept;
 
-  // Whether reading works, and reaches the process meant: in a container, the same number may be another process.
+  // Whether reading works, and reaches the process meant: in a container, the same number may be another process; and writing, of the value that the
+  // word there has.
   static bool probe(pid_t pid, std::uint64_t address, std::uint64_t value) noexcept;
 
   // Copies `bytes` from `address` in process `pid`. False when the kernel refuses; `into` may have advanced by then.
   bool pull(pid_t pid, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept;
   // Copies `bytes` from here to `to` in process `pid`.
   bool push(pid_t pid, std::uint64_t from, std::uint64_t to, std::uint64_t bytes) noexcept;
-  // Why the last copy failed that did: its process has no memory any more, for it has ended.
-  bool found_no_process() const noexcept { return error_ == ESRCH; }
+  // Why the last copy failed that did: the bytes cannot be reached, there or here. Else the kernel refuses access to that process, whatever lies there, or
+  // the process has ended.
+  bool found_bad_memory() const noexcept { return error_ == EFAULT; }
   // System calls of all copies.
   std::uint64_t calls() const noexcept { return calls_; }
 

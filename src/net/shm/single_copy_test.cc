@@ -1,13 +1,18 @@
-// Copies that fail, and whether the other process has ended.
+// Copies that fail, and why.
 #include "net/shm/single_copy.h"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstddef>
+#include <iterator>
 
 namespace lapwing::net::shm {
 namespace {
@@ -50,14 +55,40 @@ TEST(SingleCopy, TellsAProcessThatHasEndedFromMemoryThatCannotBeReached) {
     EXPECT_TRUE(pull(address));
     EXPECT_EQ(here, there);
     EXPECT_FALSE(pull(reinterpret_cast<std::uintptr_t>(forbidden)));
-    EXPECT_FALSE(copies.found_no_process());
+    EXPECT_TRUE(copies.found_bad_memory());
   }
   other.end();
   EXPECT_FALSE(pull(address));
   EXPECT_FALSE(copies.push(other.pid(), reinterpret_cast<std::uintptr_t>(&here), address, sizeof here));
-  EXPECT_TRUE(!may || copies.found_no_process());
+  EXPECT_FALSE(copies.found_bad_memory());
   ::munmap(forbidden, 4096);
   if (!may) GTEST_SKIP() << "this machine does not let a process read another one's memory";
+}
+
+// A process that may not make this system call; whether it finds that it may copy from and to this one.
+bool probes_without(long call, std::uintptr_t address, std::uint64_t value) {
+  const pid_t here = ::getpid(), prober = ::fork();
+  if (prober == 0) {
+    sock_filter filter[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+                            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const sock_fprog program{std::size(filter), filter};
+    ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) ::_exit(0);  // as if it had been refused
+    ::_exit(SingleCopy::probe(here, address, value) ? 1 : 0);
+  }
+  int status = 0;
+  ::waitpid(prober, &status, 0);
+  return status != 0;
+}
+
+TEST(SingleCopy, IsNotPossibleWhereAProcessMayOnlyReadOrOnlyWrite) {
+  static std::uint64_t word = 4711;
+  const auto address = reinterpret_cast<std::uintptr_t>(&word);
+  if (!probes_without(SYS_getppid, address, word)) GTEST_SKIP() << "this machine does not let a process read another one's memory, or filter its system calls";
+  EXPECT_FALSE(probes_without(SYS_process_vm_readv, address, word));
+  EXPECT_FALSE(probes_without(SYS_process_vm_writev, address, word));
+  EXPECT_EQ(word, 4711u);
 }
 
 }  // namespace
