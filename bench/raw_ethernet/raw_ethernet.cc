@@ -18,6 +18,7 @@ extern "C" {
 #include <memory>
 #include <string>
 
+#include "base/processor_list.h"
 #include "net/ether/interface.h"
 #include "net/ether/packet_socket.h"
 #include "net/ether/own_source.h"
@@ -60,7 +61,7 @@ class Side {
   Side(const char* interface, bool leads) : leads_(leads) {
     must(net::ether::choose_interface({interface}, interface_));
     source_ = std::make_unique<net::ether::OwnSource>(interface_, net::ether::Endpoint{kTag, kEtherType, {}});
-    must(socket_.open(*source_, net::ether::order_queues(net::ether::queue_services(interface_), net::ether::own_processors()), false));
+    must(socket_.open(*source_, net::ether::order_queues(net::ether::queue_services(interface_), processors_of(0)), false));
     peer_.fill(0xff);  // all hosts of the segment, until the peer has been heard
   }
   bool leads() const { return leads_; }
