@@ -108,7 +108,7 @@ TEST_F(HandshakeTest, OneThatIsGivenUpIsTold) {
       EXPECT_NE(b.state(), State::kAccepted);
       const bool both = connector_too && acceptor_too;
       const Bytes verdict = output_of(b);
-      const unsigned char pinned[24] = {'L', 'P', 'W', 'G', 2, 0, 4, 5, 0x60, 0xea, 0, 0, 0, 0, 0, 0, 0xdc, 5};
+      const unsigned char pinned[24] = {'L', 'P', 'W', 'G', 3, 0, 4, 5, 0x60, 0xea, 0, 0, 0, 0, 0, 0, 0xdc, 5};
       ASSERT_EQ(verdict.size(), sizeof pinned);
       EXPECT_EQ(std::memcmp(verdict.data(), pinned, sizeof pinned) == 0, both);
       feed(a, verdict);
@@ -137,7 +137,7 @@ TEST_F(HandshakeTest, AVerdictThatIsNotKnownIsTold) {
 
 TEST_F(HandshakeTest, HelloBytesArePinned) {
   const Bytes hello = output_of(connector());
-  const unsigned char prefix[8] = {'L', 'P', 'W', 'G', 2, 0, 1, 0};
+  const unsigned char prefix[8] = {'L', 'P', 'W', 'G', 3, 0, 1, 0};
   EXPECT_EQ(std::memcmp(hello.data(), prefix, 8), 0);
   EXPECT_EQ(std::memcmp(&hello[8], key_.id().data(), 16), 0);
   const unsigned char names[16] = {4, 3, 2, 1, 2, 0, 0, 0, 4, 3, 2, 1, 5, 0, 0, 0};  // job and rank of each
@@ -370,7 +370,7 @@ TEST_F(HandshakeTest, APublicKeyMustBeOne) {
   add(&hello[40], kNonceBytes + Terms::kBytes);
   add(&challenge[8], kNonceBytes + Terms::kBytes);
   Bytes response(Handshake::kResponseBytes);
-  std::memcpy(response.data(), "LPWG\2\0\3\0", 8);
+  std::memcpy(response.data(), "LPWG\3\0\3\0", 8);
   key_.authenticate(transcript.data(), transcript.size(), &response[Handshake::kPrefixBytes]);
   feed(b, response);
   EXPECT_EQ(b.state(), State::kFailed);
