@@ -21,14 +21,14 @@ Status Diagnosis::no_route(const std::vector<Address>& offered) const {
   }
   wire::Card card;
   const bool readable = shared_.cards.read(peer_.index, card).ok();
-  const std::string why_apart = readable ? wire::why_apart(shared_.options.host_identity, card.get("host")) : "";
-  const std::string remedy = !why_apart.empty()  ? "They " + why_apart
-                             : theirs.empty() ? "Check that the network of that host is up; LAPWING_TCP_INTERFACE chooses one. Where mpiexec started all "
-                                                "ranks on its host, and some are then taken into another network (a container's, say), all have to be"
-                                              : "Check that the networks of both hosts are up, and choose one that joins them with LAPWING_TCP_INTERFACE";
-  return Status::error(MPI_ERR_OTHER, "%s cannot reach %s by TCP: that rank offers %s, and this host (%s) has no route there. %s",
+  const char* const why_apart = readable ? wire::why_apart(shared_.options.host_identity, card.get("host")) : "";
+  const char* const remedy = theirs.empty()
+                                 ? "Check that the network of that host is up; LAPWING_TCP_INTERFACE chooses one. Where mpiexec started all ranks on its host, and some "
+                                   "are then taken into another network (a container's, say), all have to be"
+                                 : "Check that the networks of both hosts are up, and choose one that joins them with LAPWING_TCP_INTERFACE";
+  return Status::error(MPI_ERR_OTHER, "%s cannot reach %s by TCP: that rank offers %s, and this host (%s) has no route there. %s%s%s",
                        shared_.describe_self().c_str(), shared_.describe(peer_).c_str(), theirs.empty() ? "no address outside its host" : theirs.c_str(),
-                       ours.empty() ? "no network but loopback" : ours.c_str(), remedy.c_str());
+                       ours.empty() ? "no network but loopback" : ours.c_str(), remedy, why_apart[0] == '\0' ? "" : ". They ", why_apart);
 }
 
 Status Diagnosis::ended() const {
