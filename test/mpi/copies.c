@@ -10,7 +10,7 @@ static unsigned long long statistic(const char* name) {
   int index, count;
   unsigned long long value;
   MPI_T_pvar_handle handle;
-  OK(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &index));
+  OK(MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_AGGREGATE, &index));
   OK(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count));
   OK(MPI_T_pvar_read(session, handle, &value));
   OK(MPI_T_pvar_handle_free(session, &handle));
