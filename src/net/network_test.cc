@@ -131,52 +131,40 @@ TEST_F(NetworkTest, LongMessagesTakeTheNextWayWhereTheFirstIsWorse) {
   }
 }
 
-TEST_F(NetworkTest, SaysWhenAPeerCannotBeReached) {
-  const engine::Visit visit(engine_);
-  config_.single_host = false;
+// What a rank says whose peer's card differs from its own in these entries.
+class NoRouteTest : public NetworkTest {
+ protected:
+  std::string text_where(std::initializer_list<std::pair<const char*, const char*>> entries) {
+    const engine::Visit visit(engine_);
+    config_.single_host = false;
+    Network network(engine_, sink_, config_);
+    std::vector<wire::Card> cards(2);
+    EXPECT_TRUE(network.publish(cards[0]).ok());
+    cards[1] = cards[0];
+    for (const auto& [name, value] : entries) cards[1].set(name, value);
+    std::string text = network.attach(cards).text();
+    network.close();
+    return text;
+  }
+};
+
+TEST_F(NoRouteTest, APeerThatCannotBeReached) {
   config_.transports.clear();
-  Network network(engine_, sink_, config_);
-  std::vector<wire::Card> cards(2);
-  ASSERT_TRUE(network.publish(cards[0]).ok());
-  cards[1] = cards[0];
-  cards[1].set("host", "another");
-  cards[1].set("name", "node2");
-  EXPECT_STREQ(
-      network.attach(cards).text(),
-      "rank 0 on host node1 has no way to rank 1 on host node2: the transports in use are self, and only ether or tcp reaches "
-      "other hosts; see LAPWING_TRANSPORTS and `lapwing doctor`");
-  network.close();
+  EXPECT_EQ(text_where({{"host", "another"}, {"name", "node2"}}),
+            "rank 0 on host node1 has no way to rank 1 on host node2: the transports in use are self, and only ether or tcp reaches "
+            "other hosts; see LAPWING_TRANSPORTS and `lapwing doctor`");
 }
 
-TEST_F(NetworkTest, SaysWhyAProcessOfThisMachineIsOnAnotherHost) {
-  const engine::Visit visit(engine_);
-  config_.single_host = false;
+TEST_F(NoRouteTest, AProcessOfThisMachineThatIsOnAnotherHost) {
   config_.transports.clear();
   config_.host_identity = "boot/1/0";
-  Network network(engine_, sink_, config_);
-  std::vector<wire::Card> cards(2);
-  ASSERT_TRUE(network.publish(cards[0]).ok());
-  cards[1] = cards[0];
-  cards[1].set("host", "boot/2/0");
-  EXPECT_NE(std::string(network.attach(cards).text()).find("in different network namespaces"), std::string::npos);
-  network.close();
+  EXPECT_NE(text_where({{"host", "boot/2/0"}}).find("in different network namespaces"), std::string::npos);
 }
 
-TEST_F(NetworkTest, SaysThatAPeerOffersNoTransportBetweenHosts) {
-  const engine::Visit visit(engine_);
-  config_.single_host = false;
-  Network network(engine_, sink_, config_);
-  std::vector<wire::Card> cards(2);
-  ASSERT_TRUE(network.publish(cards[0]).ok());
-  cards[1] = cards[0];
-  cards[1].set("host", "another");
-  cards[1].set("name", "node2");
-  cards[1].set("tcp", "");
-  EXPECT_STREQ(
-      network.attach(cards).text(),
-      "rank 0 on host node1 has no way to rank 1 on host node2: the transports in use are self, tcp, and only ether or tcp reaches "
-      "other hosts, which that rank does not offer, or not the same as this one; see LAPWING_TRANSPORTS and `lapwing doctor`");
-  network.close();
+TEST_F(NoRouteTest, APeerThatOffersNoTransportBetweenHosts) {
+  EXPECT_EQ(text_where({{"host", "another"}, {"name", "node2"}, {"tcp", ""}}),
+            "rank 0 on host node1 has no way to rank 1 on host node2: the transports in use are self, tcp, and only ether or tcp reaches "
+            "other hosts, which that rank does not offer, or not the same as this one; see LAPWING_TRANSPORTS and `lapwing doctor`");
 }
 
 TEST_F(NetworkTest, RefusesATransportThatThereIsNot) {

@@ -1,21 +1,9 @@
 /* MPI_THREAD_MULTIPLE: threads that change what belongs to one communicator, while others read it or copy it. */
-#include "check.h"
+#include "all_threads.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
-enum { kThreads = 4, kRounds = 200000 };
-
-typedef void* (*Body)(void*);
-static void on_all_threads(Body body) {
-  pthread_t threads[kThreads];
-  static int numbers[kThreads];
-  for (int t = 0; t < kThreads; ++t) {
-    numbers[t] = t;
-    CHECK(pthread_create(&threads[t], NULL, body, &numbers[t]) == 0);
-  }
-  for (int t = 0; t < kThreads; ++t) CHECK(pthread_join(threads[t], NULL) == 0);
-}
+enum { kRounds = 200000 };
 
 static void is_never_called(MPI_Comm* comm, int* code, ...) {
   (void)code;

@@ -1,24 +1,17 @@
 /* MPI_THREAD_MULTIPLE: threads of all ranks at the same time, in pairs, in collectives, in matched probes, sharing requests. */
-#include "check.h"
+#include "all_threads.h"
 
 #include <pthread.h>
 #include <unistd.h>
 
 static int rank, size, right, left;
 
-enum { kThreads = 4, kRounds = 60 };
+enum { kRounds = 60 };
 
 static MPI_Comm comms[kThreads];
 
-typedef void* (*Body)(void*);
-static void on_all_threads(Body body) {
-  pthread_t threads[kThreads];
-  static int numbers[kThreads];
-  for (int t = 0; t < kThreads; ++t) {
-    numbers[t] = t;
-    CHECK(pthread_create(&threads[t], NULL, body, &numbers[t]) == 0);
-  }
-  for (int t = 0; t < kThreads; ++t) CHECK(pthread_join(threads[t], NULL) == 0);
+static void on_threads_of_all_ranks(void* (*body)(void*)) {
+  on_all_threads(body);
   OK(MPI_Barrier(MPI_COMM_WORLD));
 }
 
@@ -216,11 +209,11 @@ int main(int argc, char** argv) {
   right = (rank + 1) % size;
   left = (rank + size - 1) % size;
   for (int t = 0; t < kThreads; ++t) OK(MPI_Comm_dup(MPI_COMM_WORLD, &comms[t]));
-  on_all_threads(pairs);
-  on_all_threads(collectives);
-  on_all_threads(probes);
-  on_all_threads(to_myself);
-  on_all_threads(objects);
+  on_threads_of_all_ranks(pairs);
+  on_threads_of_all_ranks(collectives);
+  on_threads_of_all_ranks(probes);
+  on_threads_of_all_ranks(to_myself);
+  on_threads_of_all_ranks(objects);
   beside_a_receive();
   detaching();
   for (int i = 0; i < kThreads * kRounds; ++i) CHECK(taken[i] == 1);
