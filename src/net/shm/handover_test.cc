@@ -33,7 +33,7 @@ Place place_of(std::uint32_t local_rank, std::uint32_t local_ranks) {
   return place_among(ranks, local_rank);
 }
 
-bool nobody_has_ended() {
+bool no_rank_has_ended() {
   return false;
 }
 
@@ -65,7 +65,7 @@ class HandoverTest : public testing::Test {
   }
 
   // The leader's part, with `patience` nanoseconds.
-  Status serve(std::uint32_t ranks, std::int64_t patience = 30 * kSecond, const HasEnded& one_has_ended = nobody_has_ended) {
+  Status serve(std::uint32_t ranks, std::int64_t patience = 30 * kSecond, const HasEnded& one_has_ended = no_rank_has_ended) {
     Agreement agreement(segment_.agreement(), ranks, files_.doorbells[0].get());
     agreement.join();
     return listener_.serve(place_of(0, ranks), files_, agreement, clock_, clock_.now() + patience, one_has_ended);
@@ -100,7 +100,7 @@ int child_of(Listener& listener, std::uint32_t rank, std::uint32_t ranks) {
   if (write(files.doorbells[rank].get(), &one, sizeof one) != sizeof one) return 4;
   Agreement agreement(segment.agreement(), ranks, files.doorbells[0].get());
   agreement.join();
-  return agreement.wait(clock, clock.now() + 30 * kSecond, nobody_has_ended) == Agreement::kTogether ? 0 : 5;
+  return agreement.wait(clock, clock.now() + 30 * kSecond, no_rank_has_ended) == Agreement::kTogether ? 0 : 5;
 }
 
 TEST_F(HandoverTest, ServesEveryRankOfTheHost) {
@@ -146,7 +146,7 @@ TEST_F(HandoverTest, ALeaderWithoutMemoryTellsTheOthersWhy) {
     text = fetch(listener_.name(), listener_.token(), 0, place_of(1, 2), clock_, clock_.now() + 3600 * kSecond, files)
                .text();
   });
-  listener_.refuse(place_of(0, 2), "memfd_create is forbidden", clock_, clock_.now() + 3600 * kSecond, nobody_has_ended);
+  listener_.refuse(place_of(0, 2), "memfd_create is forbidden", clock_, clock_.now() + 3600 * kSecond, no_rank_has_ended);
   other.join();
   EXPECT_EQ(text, "rank 0 of this host: memfd_create is forbidden");
 }
