@@ -13,7 +13,7 @@
 namespace lapwing::launch {
 
 struct QueueSets {
-  std::vector<ProcessorSet> served;  // by receive queue; empty: it is not known who serves it
+  std::vector<ProcessorSet> served;  // by receive queue; empty: it is not known what serves it
   std::string interface;
   std::string why;                // why there are none
 };

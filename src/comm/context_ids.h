@@ -1,7 +1,7 @@
 // Context ids: what names a communicator on the wire. Made by the process that leads the creation of a communicator and told to the
 // others, so no agreement over masks is needed, and ids never run out by leaking.
 //
-//   63 62   partitioned communication (Plane); both: a meeting place, 61..2 are the hash of its name (mpi/communicator_creation.h)
+//   63 62   partitioned communication (Plane); both: a NamedContext, whose bits 61..2 are the hash of its name (mpi/communicator_creation.h)
 //   61..40  the maker's rank in its job
 //   39..34  the number of the maker's job
 //   33..2   a counter of the maker

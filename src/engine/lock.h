@@ -63,7 +63,7 @@ class Lock {
   std::atomic<std::uint32_t> waking_{0};      // 1: a woken thread has not tried yet
   std::atomic<std::uint32_t> waiting_{0};     // threads inside lock_slow
   std::atomic<std::uint32_t> admissions_{0};  // how often lock_slow succeeded: breathe waits for one
-  std::atomic<std::uint32_t> awaiting_{0};     // threads that sleep on admissions_, or are about to
+  std::atomic<std::uint32_t> awaiting_{0};    // threads that sleep on admissions_, or are about to
   AsymmetricFence fence_;
 };
 

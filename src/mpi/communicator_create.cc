@@ -56,11 +56,11 @@ Status not_a_member() {
   return Status::error(MPI_ERR_GROUP, "this process is not in the group, but only members may make this call");
 }
 
-// A new communicator of the members, who meet at `place`: under the context that the first of them proposes.
-Status create_at(const MeetingPlace& place, const std::vector<int>& ranks, const comm::Group& group, comm::Communicator* parent, comm::Communicator** made) {
+// A new communicator of the members, which exchange messages in `named`: under the context that the first of them proposes.
+Status create_in(const NamedContext& named, const std::vector<int>& ranks, const comm::Group& group, comm::Communicator* parent, comm::Communicator** made) {
   Proposal proposal;
   std::uint64_t context = 0;
-  LAPWING_TRY(coll::agree_context(services(), place.team(ranks), proposal.context(), &context));
+  LAPWING_TRY(coll::agree_context(services(), named.team(ranks), proposal.context(), &context));
   *made = make_communicator(context, group.members(), {}, parent);
   proposal.settle(**made);
   return {};
@@ -139,9 +139,9 @@ Status comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newc
   std::vector<int> ranks;
   LAPWING_TRY(ranks_of(members, parent, ranks));
 
-  const MeetingPlace place(parent, MeetingPlace::Use::kOneGroup, tag, members.members());
+  const NamedContext named(parent, NamedContext::Use::kOneGroup, tag, members.members());
   comm::Communicator* made = nullptr;
-  LAPWING_TRY(create_at(place, ranks, members, &parent, &made));
+  LAPWING_TRY(create_in(named, ranks, members, &parent, &made));
   *newcomm = made->handle();
   return {};
 }
@@ -161,9 +161,9 @@ Status comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info i
   }
   std::vector<int> ranks;
   LAPWING_TRY(ranks_of(members, *process().processes, ranks));
-  const MeetingPlace place(*process().processes, MeetingPlace::Use::kOneGroup, name, members.members());
+  const NamedContext named(*process().processes, NamedContext::Use::kOneGroup, name, members.members());
   comm::Communicator* made = nullptr;
-  LAPWING_TRY(create_at(place, ranks, members, nullptr, &made));
+  LAPWING_TRY(create_in(named, ranks, members, nullptr, &made));
   made->local_group().session = members.session;
   adopt_error_handler(*made, errhandler);
   set_hints(*made, info);

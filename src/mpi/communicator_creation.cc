@@ -51,10 +51,10 @@ comm::Communicator* make_over_groups(std::uint64_t context, comm::Communicator& 
   return new comm::Communicator(context, &like.local_group(), like.remote_group());
 }
 
-constexpr std::uint64_t kMeetingPlaces = std::uint64_t{3} << 62;  // of context ids (comm/context_ids.h)
+constexpr std::uint64_t kNamedContexts = std::uint64_t{3} << 62;  // of context ids (comm/context_ids.h)
 
 // FNV-1a, and the last step of MurmurHash3, which spreads the last bytes over all bits.
-std::uint64_t hash_of(std::uint64_t context, MeetingPlace::Use use, std::string_view name, const std::vector<ProcessId>& members) {
+std::uint64_t hash_of(std::uint64_t context, NamedContext::Use use, std::string_view name, const std::vector<ProcessId>& members) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   const auto add = [&hash](const void* data, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) hash = (hash ^ static_cast<const unsigned char*>(data)[i]) * 0x100000001b3u;
@@ -186,16 +186,16 @@ Status check_intra(comm::Communicator& communicator) {
   return Status::error(MPI_ERR_COMM, "this needs a communicator of one group, and this one joins two");
 }
 
-MeetingPlace::MeetingPlace(comm::Communicator& among, Use use, std::string_view name, const std::vector<ProcessId>& members)
-    : communicator_(make_over_groups(kMeetingPlaces | hash_of(among.context(), use, name, members) << 2, among)) {
+NamedContext::NamedContext(comm::Communicator& among, Use use, std::string_view name, const std::vector<ProcessId>& members)
+    : communicator_(make_over_groups(kNamedContexts | hash_of(among.context(), use, name, members) << 2, among)) {
   const std::lock_guard guard(process().engine.lock());
   communicator_->name = among.name;
 }
 
-MeetingPlace::MeetingPlace(comm::Communicator& among, Use use, int tag, const std::vector<ProcessId>& members)
-    : MeetingPlace(among, use, std::to_string(tag), members) {}
+NamedContext::NamedContext(comm::Communicator& among, Use use, int tag, const std::vector<ProcessId>& members)
+    : NamedContext(among, use, std::to_string(tag), members) {}
 
-MeetingPlace::~MeetingPlace() {
+NamedContext::~NamedContext() {
   const std::lock_guard guard(process().engine.lock());
   comm::Communicator::drop(communicator_);
 }

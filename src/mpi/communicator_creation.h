@@ -69,17 +69,17 @@ Status check_intra(comm::Communicator& communicator);
 // Hints (MPI 5.0, section 7.4.4): takes those that Lapwing knows from `info`; MPI_INFO_NULL has none.
 void set_hints(comm::Communicator& communicator, MPI_Info info);
 
-// Where processes that make a communicator meet apart from all others that do so at the same time: a communicator over the groups of `among`, for as
-// long as that takes, whose context a name gives. The name is a tag or a text of the program's, for what it is used, and the members of the group
+// In which processes that make a communicator exchange messages, apart from all others that do so at the same time: that of a communicator over the
+// groups of `among`, for as long as that takes, which a name gives. The name is a tag or a text of the program's, for what it is used, and the members of the group
 // where the messages are among them; 60 bits of its hash tell two names apart. Nothing but internal messages comes here (Plane::kManagement).
-class MeetingPlace {
+class NamedContext {
  public:
   enum class Use : unsigned char { kOneGroup, kOneOfTwoGroups, kLeaders };
-  MeetingPlace(comm::Communicator& among, Use use, std::string_view name, const std::vector<ProcessId>& members = {});
-  MeetingPlace(comm::Communicator& among, Use use, int tag, const std::vector<ProcessId>& members = {});
-  ~MeetingPlace();
-  MeetingPlace(const MeetingPlace&) = delete;
-  MeetingPlace& operator=(const MeetingPlace&) = delete;
+  NamedContext(comm::Communicator& among, Use use, std::string_view name, const std::vector<ProcessId>& members = {});
+  NamedContext(comm::Communicator& among, Use use, int tag, const std::vector<ProcessId>& members = {});
+  ~NamedContext();
+  NamedContext(const NamedContext&) = delete;
+  NamedContext& operator=(const NamedContext&) = delete;
 
   comm::Communicator& communicator() const noexcept { return *communicator_; }
   // Of those with these ranks in `among`.

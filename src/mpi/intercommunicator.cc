@@ -23,15 +23,15 @@ namespace lapwing::mpi {
 
 namespace {
 
-// A message to and one from the other leader, at a place where they are alone.
+// A message to and one from the other leader, in a context where they are alone.
 struct Partner {
-  const MeetingPlace& place;
+  const NamedContext& named;
   int rank;
 
   Status exchange(const void* mine, std::size_t mine_bytes, void* theirs, std::size_t their_bytes) const {
     datatype::Datatype* bytes = datatype::resolve(MPI_BYTE);
-    p2p::SendRequest send({mine, mine_bytes, bytes, rank, 0, &place.communicator(), comm::Plane::kManagement});
-    p2p::ReceiveRequest receive({theirs, their_bytes, bytes, rank, 0, &place.communicator(), comm::Plane::kManagement});
+    p2p::SendRequest send({mine, mine_bytes, bytes, rank, 0, &named.communicator(), comm::Plane::kManagement});
+    p2p::ReceiveRequest receive({theirs, their_bytes, bytes, rank, 0, &named.communicator(), comm::Plane::kManagement});
     engine::Visit visit(process().engine);
     process().messenger->start(receive);
     process().messenger->start(send);
@@ -145,8 +145,8 @@ Status intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_com
     comm::Communicator* peer = nullptr;
     outcome = find_partner(peer_comm, remote_leader, &peer);
     if (outcome.ok()) {
-      const MeetingPlace place(*peer, MeetingPlace::Use::kLeaders, tag);
-      outcome = meet({place, remote_leader}, local.local_group(), agreement, names);
+      const NamedContext named(*peer, NamedContext::Use::kLeaders, tag);
+      outcome = meet({named, remote_leader}, local.local_group(), agreement, names);
     }
   }
   LAPWING_TRY(tell_group({local}, local_leader, outcome, agreement, names));
@@ -178,15 +178,15 @@ Status intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI
                               far != nullptr ? far->size() : 0);
     } else {
       const int partner = all.local_group().rank_of(far->member(remote_leader));
-      const MeetingPlace place(all, MeetingPlace::Use::kLeaders, name);
-      outcome = meet({place, partner}, local, agreement, names);
+      const NamedContext named(all, NamedContext::Use::kLeaders, name);
+      outcome = meet({named, partner}, local, agreement, names);
     }
   }
   const std::vector<ProcessId> members = local.members();
   std::vector<int> ranks;
   for (const ProcessId member : members) ranks.push_back(all.local_group().rank_of(member));
-  const MeetingPlace place(all, MeetingPlace::Use::kOneOfTwoGroups, name, members);
-  LAPWING_TRY(tell_group(place.team(ranks), local_leader, outcome, agreement, names));
+  const NamedContext named(all, NamedContext::Use::kOneOfTwoGroups, name, members);
+  LAPWING_TRY(tell_group(named.team(ranks), local_leader, outcome, agreement, names));
 
   std::vector<ProcessId> remote;
   LAPWING_TRY(decode_members(names, remote));

@@ -21,8 +21,8 @@ const char* why_apart(std::string_view identity, std::string_view other) noexcep
   if (kernel_of(identity) != kernel_of(other)) return "";
   const WithinKernel one = within_kernel(identity), two = within_kernel(other);
   if (one.network != two.network)
-    return "both run on one machine, but in different network namespaces, which count as different hosts: run all its ranks in one, or join the two";
-  if (one.user != two.user) return "both run on one machine, but as different users, which count as different hosts: run all its ranks as one";
+    return "both run on one machine, but in different network namespaces, which count as different hosts: run all ranks in one, or join the two";
+  if (one.user != two.user) return "both run on one machine, but as different users, which count as different hosts: run all ranks as one";
   return "";
 }
 
