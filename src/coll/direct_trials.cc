@@ -100,23 +100,26 @@ bool DirectTrials::is_promising(unsigned number, unsigned shorter) const noexcep
   return collective(number) != CollectiveKind::kAllgather && trials_[shorter].loss > 0 && trials_[shorter].loss <= kLevel;
 }
 
-DirectTrials::Verdict DirectTrials::guess(unsigned number, bool surely) const noexcept {
-  const bool no_doubt = surely && decides_alone(number);  // what is known may be of equal blocks, of which none goes as a message
+DirectTrials::Verdict DirectTrials::guess(unsigned number, bool likely) const noexcept {
+  const bool alone = decides_alone(number);  // what is known may be of equal blocks, of which none goes as a message
+  const Verdict model = likely ? Verdict::kTryDirectFirst : Verdict::kTry;
   for (unsigned each = number;; --each) {
     const auto known = known_ != nullptr ? known_->of(family(each), each % kClasses, ranks_) : KnownWays::Way::kUnknown;
     const bool is_known = known != KnownWays::Way::kUnknown, is_direct = known == KnownWays::Way::kDirect;
-    if (each == number && is_known && !no_doubt) return is_direct ? Verdict::kDirectly : Verdict::kAsModel;
+    if (each == number && is_known && !(likely && alone)) return is_direct ? Verdict::kDirectly : Verdict::kAsModel;
     const bool used = each != number && !is_new(each);  // here and now
-    if (used ? trials_[each].directly || is_promising(number, each) : is_direct) return Verdict::kDirectly;
+    const bool goes_directly = used && trials_[each].directly && trials_[each].verdict != Verdict::kTryDirectFirst;
+    if (used ? goes_directly || is_promising(number, each) : is_direct) return Verdict::kDirectly;
     if (used && is_hopeless(number, each)) return Verdict::kAsModel;
-    if ((used && trials_[each].loss > 0) || is_known || each % kClasses == 0) return surely ? Verdict::kDirectly : Verdict::kTry;
+    if ((used && trials_[each].loss > 0) || (is_known && !alone)) return Verdict::kTry;
+    if (is_known || each % kClasses == 0) return model;
   }
 }
 
-void DirectTrials::begin(unsigned number, bool surely) noexcept {
+void DirectTrials::begin(unsigned number, bool likely) noexcept {
   Trial& trial = trials_[number];
   trial.phase = Phase::kDecided;
-  trial.verdict = guess(number, surely);
+  trial.verdict = guess(number, likely);
 }
 
 // The first trials of how posts are written come after two megabytes at most.
@@ -130,9 +133,10 @@ void DirectTrials::settle(unsigned number) noexcept {
   Trial& trial = trials_[number];
   if (trial.phase != Phase::kDecided) return;
   const bool is_guess = trial.calls == 0;
-  if (trial.verdict == Verdict::kTry) {
+  if (trial.verdict == Verdict::kTry || trial.verdict == Verdict::kTryDirectFirst) {
     trial.phase = is_guess ? Phase::kRest : Phase::kWindow;
     trial.left = is_guess ? opening_rest(number) : 0;
+    if (is_guess) trial.directly = trial.verdict == Verdict::kTryDirectFirst;
     return;
   }
   trial.directly = trial.verdict == Verdict::kDirectly;
@@ -145,8 +149,8 @@ void DirectTrials::settle(unsigned number) noexcept {
   trial.calls = 0;
 }
 
-bool DirectTrials::directly(unsigned number, bool surely) noexcept {
-  if (decides_alone(number) && is_new(number)) begin(number, surely);
+bool DirectTrials::directly(unsigned number, bool likely) noexcept {
+  if (decides_alone(number) && is_new(number)) begin(number, likely);
   settle(number);
   return trials_[number].directly;
 }
@@ -209,10 +213,10 @@ DirectTrials::Way DirectTrials::next_of_window(unsigned number) noexcept {
 }
 
 // A verdict travels with the call that asks for it; a rank that decides alone need not wait for it.
-DirectTrials::Way DirectTrials::next(unsigned number, bool surely) noexcept {
+DirectTrials::Way DirectTrials::next(unsigned number, bool likely) noexcept {
   Trial& trial = trials_[number];
   settle(number);
-  if (trial.phase == Phase::kNew) begin(number, surely);
+  if (trial.phase == Phase::kNew) begin(number, likely);
   if (trial.phase == Phase::kWindowEnded) judge(number);
   if (trial.phase == Phase::kDecided) {
     if (!decides_alone(number)) return {.directly = trial.directly, .decides = true};

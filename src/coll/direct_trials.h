@@ -6,9 +6,10 @@
 // same on all ranks, says how a call goes:
 //
 //   first call        as the model says; rank 0 posts whether there is anything to try (post_verdict()), so that all know it afterwards: not where it knows
-//                     from another communicator (known_ways.h), where the next shorter blocks go directly or were level, where shorter ones took so long directly
-//                     that these can hardly take less, or where there is no doubt (surely_direct() and surely_in_place() in selection.h); then a rest follows, and before a
-//                     trial one until posts go as is best (base/ring_trial.h)
+//                     from another communicator (known_ways.h), where the next shorter blocks go directly or were level, or where shorter ones took so long directly
+//                     that these can hardly take less; then a rest follows, and before a trial a short one, until posts go as is best (base/ring_trial.h). In that one
+//                     calls go as the model says too, or directly where that should take much less time (likely_direct() and likely_in_place() in selection.h) and
+//                     has not been found otherwise with shorter blocks: the kernel's copy is slow on some processors
 //   first window      as the model says, not timed: memory is touched for the first time
 //   ten windows       by turns as the model says and directly. What counts is the time of all ranks together, because a rank that need not wait for
 //                     others goes on, until all have met; of each way the median, because in a window a core may be lost, or all ranks may happen to
@@ -65,7 +66,7 @@ class DirectTrials {
   DirectTrials(int ranks, KnownWays* known);
 
   // What a rank that tells the others has to say; of one byte, because it is posted.
-  enum class Verdict : std::uint8_t { kTry, kAsModel, kDirectly };
+  enum class Verdict : std::uint8_t { kTry, kTryDirectFirst, kAsModel, kDirectly };
 
   // How a call goes.
   struct Way {
@@ -77,10 +78,10 @@ class DirectTrials {
   };
   // Whether this trial has not begun: with next(), or directly() of a rank that decides alone.
   bool is_new(unsigned number) const noexcept { return trials_[number].phase == Phase::kNew; }
-  // The next blocking call's, which is counted. `surely`, for the first: there is no doubt that direct copies take less time.
-  Way next(unsigned number, bool surely = false) noexcept;
-  // Of a call that is not counted. `surely` as above, for ranks that decide alone.
-  bool directly(unsigned number, bool surely = false) noexcept;
+  // The next blocking call's, which is counted. `likely`, for the first: direct copies should take much less time.
+  Way next(unsigned number, bool likely = false) noexcept;
+  // Of a call that is not counted. `likely` as above, for ranks that decide alone.
+  bool directly(unsigned number, bool likely = false) noexcept;
 
   // A call that was to be timed has taken so long.
   void took(unsigned number, double time) noexcept { trials_[number].sum += time; }
@@ -121,8 +122,8 @@ class DirectTrials {
   };
   std::uint32_t window(unsigned number) const noexcept;
   bool is_timed(unsigned number, std::uint32_t place) const noexcept;
-  Verdict guess(unsigned number, bool surely) const noexcept;
-  void begin(unsigned number, bool surely) noexcept;
+  Verdict guess(unsigned number, bool likely) const noexcept;
+  void begin(unsigned number, bool likely) noexcept;
   void settle(unsigned number) noexcept;
   void judge(unsigned number) noexcept;
   Way next_of_window(unsigned number) noexcept;

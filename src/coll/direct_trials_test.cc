@@ -230,14 +230,27 @@ TEST(DirectTrials, TheFirstLengthOfACollectiveTakesNothingFromAnother) {
   EXPECT_EQ(calls(trials, 8, 1, 2, longest + 1), "m?mmmmm!mM");
 }
 
-TEST(DirectTrials, WhatIsBeyondDoubtIsTriedAfterARest) {
+TEST(DirectTrials, WhatIsLikelyFasterGoesDirectlyUntilTheTrial) {
   DirectTrials trials(2, nullptr);
   EXPECT_TRUE(trials.is_new(kNumber));
   EXPECT_TRUE(trials.next(kNumber, true).decides);
   EXPECT_FALSE(trials.is_new(kNumber));
-  EXPECT_EQ(calls(trials, DirectTrials::kFirstRest + 6, 1, 2), std::string(DirectTrials::kFirstRest, 'd') + "mmmmm!m");
+  const std::uint32_t first = DirectTrials::opening_rest(kNumber);
+  EXPECT_EQ(calls(trials, static_cast<int>(first) + 6, 1, 2), std::string(first, 'd') + "mmmmm!m");
   const unsigned alone = DirectTrials::number_of(6, kBytes);
   EXPECT_TRUE(trials.next(alone, true).directly);
+}
+
+// What a trial of shorter blocks has found counts for more, and what has not ended for nothing.
+TEST(DirectTrials, WhatIsLikelyFasterIsTriedFirstWhereShorterBlocksWereNot) {
+  DirectTrials trials(2, nullptr);
+  trials.next(kNumber, true);
+  trials.next(kNumber + 1, true);
+  EXPECT_EQ(*trials.verdict(kNumber + 1), DirectTrials::Verdict::kTryDirectFirst) << "the trial is to come";
+  calls(trials, static_cast<int>(DirectTrials::opening_rest(kNumber)) + kTrial, 3, 4);
+  ASSERT_FALSE(trials.directly(kNumber));
+  trials.next(kNumber + 2, true);
+  EXPECT_EQ(*trials.verdict(kNumber + 2), DirectTrials::Verdict::kTry);
 }
 
 TEST(DirectTrials, CallsThatAreNotCountedBeginSoWhereARankDecidesAlone) {

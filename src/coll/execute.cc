@@ -59,8 +59,8 @@ struct Way : DirectTrials::Way {
   std::uint32_t variant() const noexcept { return possible + directly + 4 * (2 * uneven_rounds + uneven_by_messages + barrier_order.number()); }
 };
 
-// Of ranks that may copy directly: whether there is no doubt that they should. The call has not been checked.
-bool leaves_no_doubt(const Services& services, const comm::Communicator& communicator, unsigned trial) noexcept {
+// Of ranks that may copy directly: whether that should take much less time. The call has not been checked.
+bool is_likely_faster(const Services& services, const comm::Communicator& communicator, unsigned trial) noexcept {
   Situation situation;
   situation.ranks = communicator.size();
   situation.area = situation.direct = true;
@@ -69,7 +69,7 @@ bool leaves_no_doubt(const Services& services, const comm::Communicator& communi
   situation.parameters = &rules_of(services).parameters;
   const CollectiveKind collective = DirectTrials::collective(trial);
   const std::uint64_t bytes = DirectTrials::least_bytes(trial);
-  return surely_direct(collective, situation, bytes) || surely_in_place(collective, situation, bytes, !DirectTrials::decides_alone(trial));
+  return likely_direct(collective, situation, bytes) || likely_in_place(collective, situation, bytes, !DirectTrials::decides_alone(trial));
 }
 
 // Calls whose ways are tried by turns (direct_trials.h): all ranks must count the same ones, so that one that is refused must not count. Others are
@@ -100,11 +100,11 @@ Way way_of(const Services& services, comm::Communicator& communicator, const Cal
   DirectTrials& trials = *state.direct_trials;
   way.trial = trial;
   const bool begins = trials.is_new(trial) && (form == Form::kBlocking || DirectTrials::decides_alone(trial));
-  const bool surely = begins && leaves_no_doubt(services, communicator, trial);
+  const bool likely = begins && is_likely_faster(services, communicator, trial);
   if (form == Form::kBlocking)
-    static_cast<DirectTrials::Way&>(way) = trials.next(trial, surely);
+    static_cast<DirectTrials::Way&>(way) = trials.next(trial, likely);
   else
-    way.directly = trials.directly(trial, surely);
+    way.directly = trials.directly(trial, likely);
   state.place.area().trials().pause(way.on_trial);
   return way;
 }

@@ -291,7 +291,7 @@ Algorithm choose(CollectiveKind collective, const Situation& team, const Amount&
   return Candidates(collective, team, amount).best(team.blocking).entry->algorithm;
 }
 
-bool surely_direct(CollectiveKind collective, const Situation& team, std::uint64_t block_bytes) noexcept {
+bool likely_direct(CollectiveKind collective, const Situation& team, std::uint64_t block_bytes) noexcept {
   constexpr double kDoubt = 1.5, kWaitTogether = 2;  // with a root the others wait half as long, on average
   const Amount amount = plain_amount(collective, team.ranks, block_bytes, 1);
   if (team.oversubscribed || !suits_direct(collective, team, amount)) return false;
@@ -303,7 +303,7 @@ bool surely_direct(CollectiveKind collective, const Situation& team, std::uint64
   return kDoubt * (has_root ? kWaitTogether : 1) * time <= Candidates(collective, as_model, amount).fastest().cost.time;
 }
 
-bool surely_in_place(CollectiveKind collective, const Situation& team, std::uint64_t block_bytes, bool even) noexcept {
+bool likely_in_place(CollectiveKind collective, const Situation& team, std::uint64_t block_bytes, bool even) noexcept {
   if (!team.direct || !team.oversubscribed || collective == CollectiveKind::kAllgather) return false;
   const bool is_gather = collective == CollectiveKind::kGather;
   return !(is_gather && even) && (collective == CollectiveKind::kScatter ? 2 : 1) * block_bytes > longest_on_area(team, is_gather ? 1 : team.ranks);

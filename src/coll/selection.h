@@ -99,14 +99,14 @@ constexpr std::uint64_t posted_for_all(std::uint64_t block_bytes, int ranks) noe
 
 // What the user asked for, where it can be used, or the best of the candidates.
 Algorithm choose(CollectiveKind collective, const Situation& team, const Amount& amount) noexcept;
-// Whether the ranks wait half as long again any other way as for direct copies of blocks of so many bytes, where each rank has a core. Then they need
-// not be tried first (direct_trials.h): where one rank would have to copy for all, each of them copies instead.
-bool surely_direct(CollectiveKind collective, const Situation& team, std::uint64_t block_bytes) noexcept;
+// Whether the ranks should wait half as long again any other way as for direct copies of blocks of so many bytes, where each rank has a core. Then
+// calls go so until the trial (direct_trials.h): where one rank would have to copy for all, each of them copies instead.
+bool likely_direct(CollectiveKind collective, const Situation& team, std::uint64_t block_bytes) noexcept;
 // The same where ranks share cores: of blocks that no post has room for, which go in pieces otherwise or, where they differ in length (`even` is false), as
 // messages. Both ranks of such a block need a core several times, each time after the others have had it; one that is left in place needs each rank
 // once. In a scatter, whose root would copy for all while they wait, of blocks of half that length. Not where each block is read by all, so that little
 // is saved, nor in a gather in pieces, whose ranks need not wait for the root.
-bool surely_in_place(CollectiveKind collective, const Situation& team, std::uint64_t block_bytes, bool even) noexcept;
+bool likely_in_place(CollectiveKind collective, const Situation& team, std::uint64_t block_bytes, bool even) noexcept;
 // Whether what the user asked for decides.
 bool is_forced(CollectiveKind collective, const Situation& team, const Amount& amount) noexcept;
 // What a call of the plain form amounts to: `bytes` as the formulas count them, of elements of so many bytes.

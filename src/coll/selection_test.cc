@@ -395,39 +395,39 @@ TEST(Selection, DirectCopiesAreBeyondDoubtWhereARootWouldCopyForManyCores) {
   team.ranks = 16;
   team.area = team.direct = true;
   team.link = model::LinkKind::kShared;
-  EXPECT_TRUE(surely_direct(CollectiveKind::kScatter, team, 1 << 20));
-  EXPECT_TRUE(surely_direct(CollectiveKind::kGather, team, 1 << 20));
-  EXPECT_FALSE(surely_direct(CollectiveKind::kGather, team, 1 << 16)) << "few may copy at a time";
-  EXPECT_FALSE(surely_direct(CollectiveKind::kAlltoall, team, 1 << 20)) << "each rank copies as much either way";
+  EXPECT_TRUE(likely_direct(CollectiveKind::kScatter, team, 1 << 20));
+  EXPECT_TRUE(likely_direct(CollectiveKind::kGather, team, 1 << 20));
+  EXPECT_FALSE(likely_direct(CollectiveKind::kGather, team, 1 << 16)) << "few may copy at a time";
+  EXPECT_FALSE(likely_direct(CollectiveKind::kAlltoall, team, 1 << 20)) << "each rank copies as much either way";
   team.oversubscribed = true;
-  EXPECT_FALSE(surely_direct(CollectiveKind::kScatter, team, 1 << 20));
+  EXPECT_FALSE(likely_direct(CollectiveKind::kScatter, team, 1 << 20));
   team.oversubscribed = false;
   team.direct = false;
-  EXPECT_FALSE(surely_direct(CollectiveKind::kScatter, team, 1 << 20));
+  EXPECT_FALSE(likely_direct(CollectiveKind::kScatter, team, 1 << 20));
   team.direct = true;
   team.ranks = 2;
-  EXPECT_FALSE(surely_direct(CollectiveKind::kScatter, team, 1 << 20)) << "two cores copy either way";
+  EXPECT_FALSE(likely_direct(CollectiveKind::kScatter, team, 1 << 20)) << "two cores copy either way";
 }
 
 TEST(Selection, LongBlocksStayInPlaceWhereRanksShareCores) {
   Situation team;
   team.ranks = 8;
   team.area = team.direct = team.oversubscribed = true;
-  const auto surely = [&](CollectiveKind collective, std::uint64_t bytes, bool even) { return surely_in_place(collective, team, bytes, even); };
+  const auto likely = [&](CollectiveKind collective, std::uint64_t bytes, bool even) { return likely_in_place(collective, team, bytes, even); };
   for (const bool even : {false, true}) {
-    EXPECT_EQ(surely(CollectiveKind::kGather, 1 << 20, even), !even) << "those that go in pieces need not wait";
-    EXPECT_FALSE(surely(CollectiveKind::kGather, 1 << 19, even)) << "a post has room for it";
-    EXPECT_TRUE(surely(CollectiveKind::kScatter, 1 << 16, even));
-    EXPECT_FALSE(surely(CollectiveKind::kScatter, 1 << 15, even)) << "a post has room for two for each rank";
-    EXPECT_TRUE(surely(CollectiveKind::kAlltoall, 1 << 17, even));
-    EXPECT_FALSE(surely(CollectiveKind::kAlltoall, 1 << 16, even)) << "a post has room for one for each rank";
-    EXPECT_FALSE(surely(CollectiveKind::kAllgather, 1 << 20, even)) << "all read it";
+    EXPECT_EQ(likely(CollectiveKind::kGather, 1 << 20, even), !even) << "those that go in pieces need not wait";
+    EXPECT_FALSE(likely(CollectiveKind::kGather, 1 << 19, even)) << "a post has room for it";
+    EXPECT_TRUE(likely(CollectiveKind::kScatter, 1 << 16, even));
+    EXPECT_FALSE(likely(CollectiveKind::kScatter, 1 << 15, even)) << "a post has room for two for each rank";
+    EXPECT_TRUE(likely(CollectiveKind::kAlltoall, 1 << 17, even));
+    EXPECT_FALSE(likely(CollectiveKind::kAlltoall, 1 << 16, even)) << "a post has room for one for each rank";
+    EXPECT_FALSE(likely(CollectiveKind::kAllgather, 1 << 20, even)) << "all read it";
   }
   team.direct = false;
-  EXPECT_FALSE(surely(CollectiveKind::kScatter, 1 << 20, false));
+  EXPECT_FALSE(likely(CollectiveKind::kScatter, 1 << 20, false));
   team.direct = true;
   team.oversubscribed = false;
-  EXPECT_FALSE(surely(CollectiveKind::kScatter, 1 << 20, false));
+  EXPECT_FALSE(likely(CollectiveKind::kScatter, 1 << 20, false));
 }
 
 TEST(Selection, AnAreaTakesWhatItHasRoomFor) {
