@@ -5,8 +5,11 @@
 #include <immintrin.h>
 #endif
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 namespace lapwing {
 namespace {
@@ -113,6 +116,25 @@ void string_copy(std::byte* to, const std::byte* from, std::size_t bytes) noexce
   asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
 }
 
+bool string_copy_stumbles() noexcept {
+  static const bool stumbles = [] {
+    constexpr std::size_t kPage = 4096, kBytes = 2048, kBehind = 16, kTurns = 5;
+    constexpr std::int64_t kManyTimes = 4;
+    alignas(kPage) static std::byte memory[3 * kPage];
+    const auto best = [](std::byte* to) {  // ns
+      std::int64_t least = std::numeric_limits<std::int64_t>::max();
+      for (std::size_t turn = 0; turn < kTurns; ++turn) {
+        const auto began = std::chrono::steady_clock::now();
+        string_copy(to, memory, kBytes);
+        least = std::min<std::int64_t>(least, std::chrono::nanoseconds(std::chrono::steady_clock::now() - began).count());
+      }
+      return least;
+    };
+    return best(memory + kPage + kBehind) > kManyTimes * best(memory + kPage);
+  }();
+  return stumbles;
+}
+
 bool string_copy_suits() noexcept {
   static const bool suits = [] {
     unsigned highest = 0, vendor[3] = {}, signature = 0, features[3] = {};
@@ -143,6 +165,10 @@ void streaming_copy(std::byte* to, const std::byte* from, std::size_t bytes) noe
 #else
 void string_copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
   std::memcpy(to, from, bytes);
+}
+
+bool string_copy_stumbles() noexcept {
+  return false;
 }
 
 bool string_copy_suits() noexcept {

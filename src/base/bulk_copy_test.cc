@@ -8,8 +8,12 @@
 namespace lapwing {
 namespace {
 
+void plain(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  plain_copy(to, from, bytes);
+}
+
 class BulkCopy : public testing::TestWithParam<void (*)(std::byte*, const std::byte*, std::size_t) noexcept> {};
-INSTANTIATE_TEST_SUITE_P(Ways, BulkCopy, testing::Values(bulk_copy, string_copy));
+INSTANTIATE_TEST_SUITE_P(Ways, BulkCopy, testing::Values(bulk_copy, string_copy, plain));
 
 TEST_P(BulkCopy, CopiesEveryLengthAndAlignment) {
   const auto copy = GetParam();
@@ -24,6 +28,17 @@ TEST_P(BulkCopy, CopiesEveryLengthAndAlignment) {
       for (std::size_t i = shift + bytes; i < to.size(); ++i) ASSERT_EQ(to[i], std::byte{0xee}) << bytes;
     }
   }
+}
+
+TEST(FollowsClosely, WithinAPage) {
+  alignas(4096) static std::byte memory[3 * 4096];
+  EXPECT_FALSE(follows_closely(memory, memory));
+  EXPECT_TRUE(follows_closely(memory + 1, memory));
+  EXPECT_TRUE(follows_closely(memory + 2 * 4096 + 63, memory));
+  EXPECT_TRUE(follows_closely(memory + 16, memory + 2 * 4096));
+  EXPECT_TRUE(follows_closely(memory + 4096 + 8, memory + 4090)) << "14 bytes, over the end of a page";
+  EXPECT_FALSE(follows_closely(memory + 64, memory));
+  EXPECT_FALSE(follows_closely(memory, memory + 16));
 }
 
 TEST(StreamingCopy, CopiesEveryLength) {

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "base/bulk_copy.h"
+
 namespace lapwing {
 
 std::size_t ContiguousWalk::peek(iovec* segments, std::size_t capacity) noexcept {
@@ -15,12 +17,12 @@ void ContiguousWalk::advance(std::uint64_t bytes) noexcept {
 }
 
 void ContiguousWalk::gather(void* destination, std::size_t bytes) noexcept {
-  if (bytes != 0) std::memcpy(destination, base_ + position_, bytes);
+  plain_copy(destination, base_ + position_, bytes);
   advance(bytes);
 }
 
 void ContiguousWalk::scatter(const void* source, std::size_t bytes) noexcept {
-  if (bytes != 0) std::memcpy(base_ + position_, source, bytes);
+  plain_copy(base_ + position_, source, bytes);
   advance(bytes);
 }
 

@@ -8,6 +8,8 @@
 #include <bit>
 #include <cstring>
 
+#include "base/bulk_copy.h"
+
 namespace lapwing {
 namespace {
 
@@ -54,7 +56,7 @@ std::uint32_t add_word_by_tables(std::uint32_t crc, std::uint64_t word) noexcept
 
 // Without the inversions at both ends, as all below.
 std::uint32_t compute_by_tables(std::uint32_t crc, std::byte* to, const std::byte* from, std::size_t count) noexcept {
-  if (to != nullptr) std::memcpy(to, from, count);
+  if (to != nullptr) plain_copy(to, from, count);
   if constexpr (std::endian::native == std::endian::little)
     for (; count >= 8; from += 8, count -= 8) crc = add_word_by_tables(crc, load_word(from));
   for (; count > 0; ++from, --count) crc = add_byte(crc, static_cast<std::uint8_t>(*from));

@@ -42,6 +42,8 @@ bool MeasuredCopy::by_string(std::size_t bytes) const noexcept {
 }
 
 void MeasuredCopy::operator()(Clock& clock, std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+  if (follows_closely(to, from)) [[unlikely]]
+    return bulk_copy(to, from, bytes);
   if (bytes < kLeast) return by_string(bytes) ? string_copy(to, from, bytes) : bulk_copy(to, from, bytes);
   CopyTrial& trial = trials_[class_of(bytes)];
   const CopyTrial::Way way = trial.way();

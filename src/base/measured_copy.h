@@ -7,6 +7,8 @@
 //   trial   some copies go either way by turns, and are timed; the string instruction is taken from then on if its median is smaller by a tenth.
 //           A median, because the core may be lost in the middle of a copy.
 //
+// Copies that the string instruction may stumble over (follows_closely()) go by vector moves, and are not counted.
+//
 // Each rest is four times as long as the one before, up to a bound: what a slower way costs in trials is then one copy in some hundreds.
 // Used by one thread at a time, with the endpoint's lock held.
 #pragma once

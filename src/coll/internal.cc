@@ -1,6 +1,7 @@
 // The collectives of coll.h, for the library's own use.
 #include <cstring>
 
+#include "base/bulk_copy.h"
 #include "base/outer_call.h"
 #include "base/tuning.h"
 #include "coll/algorithms.h"
@@ -111,7 +112,7 @@ Status allgather_bytes(const Services& services, const Team& team, const void* m
   Schedule& schedule = request->schedule();
   const Blocks blocks = uniform_blocks(all, bytes, *datatype::resolve(MPI_BYTE), schedule.size());
   const Block own = blocks[static_cast<std::size_t>(schedule.rank())];
-  if (bytes > 0 && own.address != mine) std::memcpy(own.address, mine, bytes);
+  if (own.address != mine) plain_copy(own.address, mine, bytes);
   compile_allgather(schedule, blocks);
   return finish(visit, *request);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/bulk_copy.h"
 #include "datatype/walk.h"
 
 namespace lapwing::datatype {
@@ -49,7 +50,7 @@ std::uint64_t copy(const void* source, std::uint64_t source_count, const Datatyp
   if (source_type.contiguous() && destination_type.contiguous()) {  // of a few bytes, to begin two walks takes longer than the copy
     const std::uint64_t bytes = std::min(source_count * static_cast<std::uint64_t>(source_type.size()),
                                          destination_count * static_cast<std::uint64_t>(destination_type.size()));
-    if (bytes != 0) std::memcpy(run_of(destination, destination_type), run_of(source, source_type), bytes);
+    plain_copy(run_of(destination, destination_type), run_of(source, source_type), bytes);
     return bytes;
   }
   Walk from(source_type, source, source_count);

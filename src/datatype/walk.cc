@@ -4,6 +4,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/bulk_copy.h"
 #include "base/internal_error.h"
 #include "base/tuning.h"
 
@@ -60,7 +61,7 @@ bool with_length(std::uint64_t bytes, With with) {
 
 // Numbers are the most frequent runs: they need no call.
 inline void copy_run(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
-  if (!with_length(bytes, [&](auto length) { std::memcpy(to, from, length()); })) std::memcpy(to, from, bytes);
+  if (!with_length(bytes, [&](auto length) { std::memcpy(to, from, length()); })) plain_copy(to, from, bytes);
 }
 
 // The two directions. Runs of one length are copied by a loop over a constant size, which compiles to plain moves.

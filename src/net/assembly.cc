@@ -1,5 +1,7 @@
 #include "net/assembly.h"
 
+#include "base/bulk_copy.h"
+
 namespace lapwing::net {
 
 std::size_t Assembly::segments(iovec* segments, std::size_t capacity, std::uint64_t least,
@@ -43,7 +45,7 @@ void Assembly::put(std::uint64_t offset, const std::byte* bytes, std::uint64_t c
   if (offset >= landing_.accepted) return;
   const auto kept = static_cast<std::size_t>(std::min(count, landing_.accepted - offset));
   if (landing_.base != nullptr) {
-    std::memcpy(landing_.base + offset, bytes, kept);
+    plain_copy(landing_.base + offset, bytes, kept);
     return;
   }
   landing_.walk->seek(origin_ + offset);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/bulk_copy.h"
 #include "base/small_copy.h"
 
 namespace lapwing::p2p {
@@ -89,7 +90,7 @@ bool FrameReceiver::receive_now(net::PeerId id, const wire::FrameHeader& frame, 
   if (bytes <= kSmallCopy)
     copy_small(receive->contiguous_, payload, bytes);
   else
-    std::memcpy(receive->contiguous_, payload, bytes);
+    plain_copy(receive->contiguous_, payload, bytes);
   on_payload(id, peer, *receive, header);
   return true;
 }

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/bulk_copy.h"
 #include "p2p/parts.h"
 
 namespace lapwing::p2p {
@@ -169,7 +170,7 @@ void ReceivePath::unpack_weighed(ReceiveRequest& receive, UnexpectedMessage& mes
 void ReceivePath::unpack(ReceiveRequest& receive, UnexpectedMessage& message) noexcept {
   const net::Landing landing = IncomingTransfers::landing_of(receive, 0, message.stored_bytes);
   if (landing.walk != nullptr) landing.walk->scatter(message.payload(), landing.accepted);
-  if (landing.base != nullptr) std::copy_n(message.payload(), landing.accepted, landing.base);
+  if (landing.base != nullptr) plain_copy(landing.base, message.payload(), landing.accepted);
   receive.received_ += landing.accepted;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/bulk_copy.h"
+
 namespace lapwing::net::reliable {
 
 void FrameCutter::post(SendOp& op) noexcept {
@@ -18,7 +20,7 @@ void FrameCutter::begin(const wire::FrameHeader& header, std::byte* packet) cons
 std::uint16_t FrameCutter::cut_small(const wire::FrameHeader& header, const std::byte* payload, std::uint64_t bytes, std::byte* packet) noexcept {
   wire::encode_piece(frame_++, 0, packet);
   begin(header, packet);
-  if (bytes != 0) std::memcpy(packet + wire::piece_overhead(0), payload, bytes);
+  plain_copy(packet + wire::piece_overhead(0), payload, bytes);
   return static_cast<std::uint16_t>(wire::piece_overhead(0) - wire::kPacketHeaderBytes + bytes);
 }
 
@@ -32,7 +34,7 @@ std::uint16_t FrameCutter::cut(std::byte* packet, std::size_t most, SendOp*& who
   if (op.walk != nullptr)
     op.walk->gather(packet + overhead, count);
   else if (count != 0)
-    std::memcpy(packet + overhead, op.data + offset, count);
+    plain_copy(packet + overhead, op.data + offset, count);
   op.transport_progress += count;
   whole = nullptr;
   if (count == left) {

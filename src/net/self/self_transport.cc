@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/bulk_copy.h"
 #include "base/tuning.h"
 
 namespace lapwing::net {
@@ -32,6 +33,15 @@ void copy(ByteWalk& from, ByteWalk& to, std::uint64_t bytes) noexcept {
 }
 
 // What the landing accepts; a walk in `op` is taken to the end of the payload whatever is accepted.
+// Also where a program receives into the memory that it sends from, though it must not.
+void move_payload(std::byte* to, const std::byte* from, std::uint64_t bytes) noexcept {
+  const auto ahead = reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from);
+  if (ahead < bytes || -ahead < bytes)
+    std::memmove(to, from, bytes);
+  else
+    plain_copy(to, from, bytes);
+}
+
 void copy_payload(SendOp& op, const Landing& landing) noexcept {
   const std::uint64_t payload = op.header.payload_bytes();
   std::uint64_t kept = std::min(landing.accepted, payload);
@@ -44,7 +54,7 @@ void copy_payload(SendOp& op, const Landing& landing) noexcept {
     } else if (landing.walk != nullptr) {
       landing.walk->scatter(op.data, kept);
     } else {
-      std::memmove(landing.base, op.data, kept);
+      move_payload(landing.base, op.data, kept);
     }
   }
   if (op.walk != nullptr) op.walk->advance(payload - kept);
@@ -101,7 +111,7 @@ bool SelfTransport::send_now(PeerId, wire::FrameHeader& header, const std::byte*
   if (free_copies_.empty()) return false;
   auto& copy = static_cast<Copy&>(free_copies_.pop_front());
   copy.header = header;
-  std::copy_n(payload, header.payload_bytes(), copy.bytes);
+  plain_copy(copy.bytes, payload, header.payload_bytes());
   queue(copy);
   return true;
 }
@@ -166,7 +176,7 @@ PullOp::End SelfTransport::pull(PeerId, PullOp& op) noexcept {
   if (op.walk != nullptr)
     op.walk->scatter(from, op.bytes);
   else
-    std::memmove(op.data, from, op.bytes);
+    move_payload(op.data, from, op.bytes);
   return PullOp::End::kWhole;
 }
 

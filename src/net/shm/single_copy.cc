@@ -16,6 +16,8 @@ ssize_t read_memory(pid_t pid, std::uint64_t address, std::uint64_t bytes, const
   return process_vm_readv(pid, local, count, &remote, 1, 0);
 }
 
+constexpr std::uint64_t kPage = 4096;
+
 }  // namespace
 
 void SingleCopy::allow_readers() noexcept {
@@ -36,7 +38,31 @@ bool SingleCopy::took(ssize_t bytes) noexcept {
   return bytes > 0;
 }
 
+bool SingleCopy::would_stumble(std::uint64_t to, std::uint64_t from, std::uint64_t bytes) const noexcept {
+  return stumbles_ && bytes >= kLeastStumble && follows_closely(reinterpret_cast<const void*>(to), reinterpret_cast<const void*>(from));
+}
+
+std::byte* SingleCopy::buffer_like(std::uint64_t address) {
+  if (!buffer_) buffer_ = std::make_unique<std::byte[]>(kBufferBytes + kPage);
+  return &buffer_[(address - reinterpret_cast<std::uintptr_t>(buffer_.get())) % kPage];
+}
+
 bool SingleCopy::push(pid_t pid, std::uint64_t from, std::uint64_t to, std::uint64_t bytes) noexcept {
+  return would_stumble(to, from, bytes) ? push_through_buffer(pid, from, to, bytes) : push_some(pid, from, to, bytes);
+}
+
+bool SingleCopy::push_through_buffer(pid_t pid, std::uint64_t from, std::uint64_t to, std::uint64_t bytes) noexcept {
+  std::byte* const buffer = buffer_like(to);
+  for (std::uint64_t done = 0; done < bytes;) {
+    const std::uint64_t some = std::min<std::uint64_t>(bytes - done, kBufferBytes);
+    plain_copy(buffer, reinterpret_cast<const void*>(from + done), some);
+    if (!push_some(pid, reinterpret_cast<std::uintptr_t>(buffer), to + done, some)) return false;
+    done += some;
+  }
+  return true;
+}
+
+bool SingleCopy::push_some(pid_t pid, std::uint64_t from, std::uint64_t to, std::uint64_t bytes) noexcept {
   while (bytes > 0) {
     const iovec local{reinterpret_cast<void*>(from), static_cast<std::size_t>(bytes)};
     const iovec remote{reinterpret_cast<void*>(to), static_cast<std::size_t>(bytes)};
@@ -54,6 +80,8 @@ bool SingleCopy::pull(pid_t pid, std::uint64_t address, std::uint64_t bytes, Byt
   if (into.prefers_copy()) return pull_through_buffer(pid, address, bytes, into);
   constexpr std::size_t kSegments = 64;
   iovec local[kSegments];
+  if (into.peek(local, 1) == 1 && would_stumble(reinterpret_cast<std::uintptr_t>(local[0].iov_base), address, std::min<std::uint64_t>(local[0].iov_len, bytes)))
+    return pull_through_buffer(pid, address, bytes, into);
   while (bytes > 0) {
     const std::size_t count = into.peek(local, kSegments);
     std::uint64_t described = 0;
@@ -72,12 +100,12 @@ bool SingleCopy::pull(pid_t pid, std::uint64_t address, std::uint64_t bytes, Byt
 }
 
 bool SingleCopy::pull_through_buffer(pid_t pid, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept {
-  if (!buffer_) buffer_ = std::make_unique<std::byte[]>(kBufferBytes);
+  std::byte* const buffer = buffer_like(address);
   while (bytes > 0) {
-    const iovec local{buffer_.get(), static_cast<std::size_t>(std::min<std::uint64_t>(bytes, kBufferBytes))};
+    const iovec local{buffer, static_cast<std::size_t>(std::min<std::uint64_t>(bytes, kBufferBytes))};
     const ssize_t got = read_memory(pid, address, local.iov_len, &local, 1);
     if (!took(got)) return false;
-    into.scatter(buffer_.get(), static_cast<std::size_t>(got));
+    into.scatter(buffer, static_cast<std::size_t>(got));
     address += static_cast<std::uint64_t>(got);
     bytes -= static_cast<std::uint64_t>(got);
   }

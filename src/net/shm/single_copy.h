@@ -9,12 +9,16 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/bulk_copy.h"
 #include "base/byte_walk.h"
 
 namespace lapwing::net::shm {
 
 class SingleCopy {
  public:
+  // `stumbles`: the kernel's copies do where the bytes written follow closely (base/bulk_copy.h). Such long ones go through a buffer.
+  explicit SingleCopy(bool stumbles = string_copy_stumbles()) noexcept : stumbles_(stumbles) {}
+
   // Lets every process of this user read this one's memory, where the Yama module would else allow only ancestors
   // (ptrace_scope 1). For LAPWING_SINGLE_COPY=on: a deliberate choice of the user.
   static void allow_readers() noexcept;
@@ -36,12 +40,18 @@ class SingleCopy {
  private:
   static constexpr std::size_t kBufferBytes = 64 * 1024;
   bool pull_through_buffer(pid_t pid, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept;
+  bool push_through_buffer(pid_t pid, std::uint64_t from, std::uint64_t to, std::uint64_t bytes) noexcept;
+  bool push_some(pid_t pid, std::uint64_t from, std::uint64_t to, std::uint64_t bytes) noexcept;
+  // kBufferBytes, which lie in their page as an address does.
+  std::byte* buffer_like(std::uint64_t address);
+  bool would_stumble(std::uint64_t to, std::uint64_t from, std::uint64_t bytes) const noexcept;
   // Takes note of a system call that copied so many bytes, or failed (-1).
   bool took(ssize_t bytes) noexcept;
 
+  const bool stumbles_;
   std::uint64_t calls_ = 0;
   int error_ = 0;  // of the last system call that failed
-  std::unique_ptr<std::byte[]> buffer_;  // for walks with very short segments
+  std::unique_ptr<std::byte[]> buffer_;  // a page longer; null: not needed yet
 };
 
 }  // namespace lapwing::net::shm

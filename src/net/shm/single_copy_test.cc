@@ -10,8 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstddef>
+#include <cstring>
 #include <iterator>
 
 namespace lapwing::net::shm {
@@ -63,6 +65,40 @@ TEST(SingleCopy, TellsAProcessThatHasEndedFromMemoryThatCannotBeReached) {
   EXPECT_FALSE(copies.found_bad_memory());
   ::munmap(forbidden, 4096);
   if (!may) GTEST_SKIP() << "this machine does not let a process read another one's memory";
+}
+
+// Whatever the processor does, through the buffer or not, and more than it holds.
+TEST(SingleCopy, CopiesWhateverThePlacesInAPage) {
+  constexpr std::size_t kPage = 4096, kMost = 200'000, kAll = kMost + 2 * kPage;
+  alignas(kPage) static std::byte there[kAll], here[kAll];
+  for (std::size_t i = 0; i < kAll; ++i) there[i] = static_cast<std::byte>(i * 31 + i / 251);
+  const Other other;
+  const auto address = reinterpret_cast<std::uintptr_t>(there);
+  std::uint64_t first = 0;
+  std::memcpy(&first, there, sizeof first);
+  if (!SingleCopy::probe(other.pid(), address, first)) GTEST_SKIP() << "this machine does not let a process read another one's memory";
+  for (const bool stumbles : {false, true}) {
+    SingleCopy copies(stumbles), plain(false);
+    for (const std::size_t bytes : {std::size_t{100}, kLeastStumble, kMost}) {
+      for (const std::size_t behind : {0, 1, 16, 63, 64, 4095}) {
+        const std::byte* const from = there + 40;
+        std::byte* const to = here + 40 + behind;
+        std::fill(std::begin(here), std::end(here), std::byte{0xee});
+        ContiguousWalk into(to, bytes);
+        ASSERT_TRUE(copies.pull(other.pid(), reinterpret_cast<std::uintptr_t>(from), bytes, into));
+        ASSERT_EQ(std::memcmp(to, from, bytes), 0) << bytes << " bytes, " << behind << " behind";
+        ASSERT_EQ(to[-1], std::byte{0xee});
+        ASSERT_EQ(to[bytes], std::byte{0xee});
+
+        // The other process's `here` has been nothing but zeros since it began, but for what is written there.
+        ASSERT_TRUE(copies.push(other.pid(), reinterpret_cast<std::uintptr_t>(from), reinterpret_cast<std::uintptr_t>(to), bytes));
+        std::fill(std::begin(here), std::end(here), std::byte{0xee});
+        ContiguousWalk back(to, bytes);
+        ASSERT_TRUE(plain.pull(other.pid(), reinterpret_cast<std::uintptr_t>(to), bytes, back));
+        ASSERT_EQ(std::memcmp(to, from, bytes), 0) << bytes << " bytes, " << behind << " behind";
+      }
+    }
+  }
 }
 
 // A process that may not make this system call; whether it finds that it may copy from and to this one.

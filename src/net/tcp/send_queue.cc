@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/bulk_copy.h"
 #include "base/tuning.h"
 
 namespace lapwing::net::tcp {
@@ -68,8 +69,8 @@ bool SendQueue::copy(wire::FrameHeader& header, const std::byte* payload, ByteWa
   wire::copy_words(header, 0, to);
   if (walk != nullptr)
     walk->gather(to + wire::kHeaderBytes, payload_bytes);
-  else if (payload_bytes != 0)
-    std::memcpy(to + wire::kHeaderBytes, payload, payload_bytes);
+  else
+    plain_copy(to + wire::kHeaderBytes, payload, payload_bytes);
   const bool follows = !entries_.empty() && entries_.back().copied && entries_.back().place + entries_.back().bytes == place;
   if (!follows) {
     Entry entry;
@@ -212,7 +213,7 @@ bool SendQueue::copy_kept(Loans which) noexcept {
     entry->walk->gather(to, piece);
     entry->walk->seek(position);
   } else {
-    std::copy_n(entry->data + entry->bytes_copied, piece, to);  // a frame without payload has no data
+    plain_copy(to, entry->data + entry->bytes_copied, piece);  // a frame without payload has no data
   }
   entry->bytes_copied += piece;
   if (entry->bytes_copied < payload) return true;
