@@ -85,6 +85,14 @@ TABLES = {
         ),
         (2 * KIB, 32 * KIB, 128 * KIB),
     ),
+    "places": Table(
+        tuple(
+            f"{call}, {place}"
+            for call in ("one way", "to itself", "MPI_Allgather", "MPI_Alltoall")
+            for place in ("alike", "16 B behind", "48 B before", "1000 B behind")
+        ),
+        (16 * KIB, 64 * KIB, MIB),
+    ),
     "bandwidth": Table(
         ("one direction", "window 64", "both directions"),
         (4 * KIB, 64 * KIB, MIB, 4 * MIB),

@@ -76,6 +76,17 @@ QUESTIONS = {
             quick_seconds=7,
         ),
         Question(
+            "places",
+            "What does a message take, by where its buffers lie in their pages?",
+            "Half a round trip, a message to the rank itself, and two collectives, with the receive buffer alike, closely behind,"
+            " before, or far behind the send buffer, by their places in a page. The string instruction of some processors, and the C"
+            " library's and the kernel's copies with it, take up to thirty times as long where one is closely behind.",
+            SHM,
+            beside_peers=True,
+            seconds=20,
+            quick_seconds=4,
+        ),
+        Question(
             "bandwidth",
             "How many bytes per second pass between two ranks?",
             "Streams in one direction, in both at once, and with a window of outstanding messages, by message size."
