@@ -42,6 +42,11 @@ bool SingleCopy::would_stumble(std::uint64_t to, std::uint64_t from, std::uint64
   return stumbles_ && bytes >= kLeastStumble && follows_closely(reinterpret_cast<const void*>(to), reinterpret_cast<const void*>(from));
 }
 
+bool SingleCopy::begins_stumbling(ByteWalk& into, std::uint64_t from, std::uint64_t bytes) const noexcept {
+  iovec first;
+  return into.peek(&first, 1) == 1 && would_stumble(reinterpret_cast<std::uintptr_t>(first.iov_base), from, std::min<std::uint64_t>(first.iov_len, bytes));
+}
+
 std::byte* SingleCopy::buffer_like(std::uint64_t address) {
   if (!buffer_) buffer_ = std::make_unique<std::byte[]>(kBufferBytes + kPage);
   return &buffer_[(address - reinterpret_cast<std::uintptr_t>(buffer_.get())) % kPage];
@@ -77,11 +82,9 @@ bool SingleCopy::push_some(pid_t pid, std::uint64_t from, std::uint64_t to, std:
 
 bool SingleCopy::pull(pid_t pid, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept {
   if (into.remaining() < bytes) return false;
-  if (into.prefers_copy()) return pull_through_buffer(pid, address, bytes, into);
+  if (into.prefers_copy() || begins_stumbling(into, address, bytes)) return pull_through_buffer(pid, address, bytes, into);
   constexpr std::size_t kSegments = 64;
   iovec local[kSegments];
-  if (into.peek(local, 1) == 1 && would_stumble(reinterpret_cast<std::uintptr_t>(local[0].iov_base), address, std::min<std::uint64_t>(local[0].iov_len, bytes)))
-    return pull_through_buffer(pid, address, bytes, into);
   while (bytes > 0) {
     const std::size_t count = into.peek(local, kSegments);
     std::uint64_t described = 0;

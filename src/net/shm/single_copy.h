@@ -45,6 +45,8 @@ class SingleCopy {
   // kBufferBytes, which lie in their page as an address does.
   std::byte* buffer_like(std::uint64_t address);
   bool would_stumble(std::uint64_t to, std::uint64_t from, std::uint64_t bytes) const noexcept;
+  // Whether the first segment of a walk would.
+  bool begins_stumbling(ByteWalk& into, std::uint64_t from, std::uint64_t bytes) const noexcept;
   // Takes note of a system call that copied so many bytes, or failed (-1).
   bool took(ssize_t bytes) noexcept;
 
