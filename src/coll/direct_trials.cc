@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -93,8 +94,21 @@ void DirectTrials::all_ended(unsigned number, double now) noexcept {
 
 // A system call counts for less with longer blocks: of twice the length at most for half as much. So what the last trial of shorter ones has lost says
 // what one of these would lose at least; and where those were level, these gain, but where each block is read by all, of which direct copies save one.
+// Where the kernel's copy is slow, too, twice the length makes less of a difference: as much as it has made between the last two lengths that were
+// tried, and lost. That is believed of the next two lengths alone.
 bool DirectTrials::is_hopeless(unsigned number, unsigned shorter) const noexcept {
-  return trials_[shorter].loss > kHopeless * static_cast<double>(1u << (number - shorter));
+  constexpr unsigned kBelieved = 2;
+  const unsigned doublings = number - shorter;
+  const double loss = trials_[shorter].loss;
+  if (loss > kHopeless * static_cast<double>(1u << doublings)) return true;
+  if (loss <= kHopeless || doublings > kBelieved) return false;
+  for (unsigned each = shorter; each % kClasses != 0;) {
+    const double before = trials_[--each].loss;
+    if (before == 0) continue;
+    const double of_doubling = std::pow(std::min(loss / before, 1.0), 1.0 / (shorter - each));
+    return before > kHopeless && loss * std::pow(of_doubling, doublings) > kHopeless;
+  }
+  return false;
 }
 bool DirectTrials::is_promising(unsigned number, unsigned shorter) const noexcept {
   return collective(number) != CollectiveKind::kAllgather && trials_[shorter].loss > 0 && trials_[shorter].loss <= kLevel;

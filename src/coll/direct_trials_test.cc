@@ -222,6 +222,29 @@ TEST(DirectTrials, WhatLosesMuchIsNotTriedSoonWithLongerBlocks) {
   EXPECT_EQ(calls(trials, 7, 1, 1, kNumber + 3), "m?mmmmm!m") << "seven times as long, and eight times the length";
 }
 
+// Five thirds of the time with one length, as much again with the next: so the two after them are not tried soon, but the third one is.
+TEST(DirectTrials, WhatLosesAsMuchWithTwiceTheLengthIsNotTriedSoon) {
+  constexpr unsigned kShortest = kNumber - 4;
+  DirectTrials trials(2, nullptr);
+  calls(trials, 17, 3, 5, kShortest);
+  EXPECT_EQ(calls(trials, 7, 3, 5, kShortest + 1), "m?mmmmm!m") << "it is tried: half of that would be level";
+  calls(trials, 10, 3, 5, kShortest + 1);
+  for (const unsigned longer : {kShortest + 2, kShortest + 3}) {
+    EXPECT_EQ(calls(trials, 1, 1, 1, longer), "m?");
+    EXPECT_EQ(*trials.verdict(longer), DirectTrials::Verdict::kAsModel);
+  }
+  EXPECT_EQ(calls(trials, 1, 1, 1, kShortest + 4), "m?");
+  EXPECT_EQ(*trials.verdict(kShortest + 4), DirectTrials::Verdict::kTry);
+}
+
+TEST(DirectTrials, WhatLosesLessWithTwiceTheLengthIsTried) {
+  DirectTrials trials(2, nullptr);
+  calls(trials, 17, 2, 6, kNumber - 2);
+  calls(trials, 17, 2, 4, kNumber - 1);
+  trials.next(kNumber);
+  EXPECT_EQ(*trials.verdict(kNumber), DirectTrials::Verdict::kTry) << "a third less each time";
+}
+
 TEST(DirectTrials, TheFirstLengthOfACollectiveTakesNothingFromAnother) {
   const unsigned longest = DirectTrials::number_of(0, ~std::uint64_t{0});
   DirectTrials trials(2, nullptr);

@@ -31,7 +31,7 @@ class SingleCopy {
   bool pull(pid_t pid, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept;
   // Copies `bytes` from here to `to` in process `pid`.
   bool push(pid_t pid, std::uint64_t from, std::uint64_t to, std::uint64_t bytes) noexcept;
-  // Why the last copy failed that did: the bytes cannot be reached, there or here. Else the kernel refuses access to that process, whatever lies there, or
+  // Why the last copy failed that did: the bytes cannot be reached, there or, unless the copy went through a buffer, here. Else the kernel refuses access to that process, whatever lies there, or
   // the process has ended.
   bool found_bad_memory() const noexcept { return error_ == EFAULT; }
   // System calls of all copies.
