@@ -112,7 +112,7 @@ std::string killed_report(const RankName& name, int signal, bool dumped_core) {
 
 std::string exited_report(const RankName& name, int code, bool inside_mpi) {
   std::string text = describe(name) + " exited with code " + std::to_string(code);
-  if (inside_mpi) text += " without calling MPI_Finalize or MPI_Session_finalize";
+  if (inside_mpi) text += " without calling MPI_Finalize, or MPI_Session_finalize for each session";
   return line(text + others(name));
 }
 

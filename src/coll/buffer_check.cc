@@ -19,7 +19,7 @@ namespace lapwing::coll {
 
 namespace {
 
-constexpr std::uintptr_t kFirstPage = 4096;  // never mapped
+constexpr std::intptr_t kFirstPage = 4096;  // never mapped, as what lies below it and wraps around
 constexpr std::uintptr_t kNowhere = UINTPTR_MAX;
 
 bool is_neighborhood(Collective what) noexcept {
@@ -126,7 +126,7 @@ Blocks received(const Call& call, const comm::Communicator& communicator) {
 }
 
 Status check_not_null(const Call& call, const char* buffer, std::uintptr_t lowest) {
-  if (lowest >= kFirstPage) return {};
+  if (lowest == kNowhere || static_cast<std::intptr_t>(lowest) >= kFirstPage) return {};
   return Status::error(MPI_ERR_BUFFER,
                        "%s is %s, but there is data to be %s there (NULL is MPI_BOTTOM: right only with a datatype of "
                        "absolute addresses)",
@@ -180,7 +180,7 @@ Status check_buffers(const Call& call, const comm::Communicator& communicator) {
   if (call.what == Collective::kBarrier || communicator.is_inter()) return {};
   const int rank = communicator.rank();
   const bool sends = send_side_counts(call, rank), receives = receive_side_counts(call, rank);
-  const auto low = [](const Side& side) { return reinterpret_cast<std::uintptr_t>(side.buffer) < kFirstPage; };
+  const auto low = [](const Side& side) { return reinterpret_cast<std::intptr_t>(side.buffer) < kFirstPage; };
   if ((sends && low(call.send)) || (receives && low(call.receive)))
     return look_closer(call, communicator, sends, receives);
   if (!sends || !receives) return {};

@@ -214,7 +214,7 @@ Status check_low_memory(const char* parameter, const void* buffer, MPI_Count cou
   if (buffer == MPI_IN_PLACE) return misplaced_in_place(parameter);
   const datatype::Datatype& type = *datatype::resolve(handle);
   const std::uintptr_t first = bits(buffer) + static_cast<std::uintptr_t>(type.true_lb());
-  if (count == 0 || type.size() == 0 || partner == MPI_PROC_NULL || first >= kFirstPage) return {};
+  if (count == 0 || type.size() == 0 || partner == MPI_PROC_NULL || static_cast<std::intptr_t>(first) >= kFirstPage) return {};
   return Status::error(MPI_ERR_BUFFER,
                        "%s is %s, but the count is %lld%s (NULL is MPI_BOTTOM: right only with a datatype of "
                        "absolute addresses)",

@@ -239,7 +239,7 @@ inline Status check_committed(const char* parameter, MPI_Datatype handle, CountA
 
 // ---- Pointers and arrays.
 
-inline constexpr std::uintptr_t kFirstPage = 4096;  // bytes from address 0 on that are never mapped
+inline constexpr std::intptr_t kFirstPage = 4096;  // bytes from address 0 on that are never mapped, as what lies below and wraps around
 
 [[gnu::always_inline]] inline Status check_running() {
   if (process::is_running()) [[likely]]
@@ -281,7 +281,7 @@ inline Status check_buffer(const char* parameter, const void* buffer) {
 // which MPI_IN_PLACE is one.
 [[gnu::always_inline]] inline Status check_memory(const char* parameter, const void* buffer, MPI_Count count,
                                                   MPI_Datatype type, int partner) {
-  if (reinterpret_cast<std::uintptr_t>(buffer) >= kFirstPage) [[likely]]
+  if (reinterpret_cast<std::intptr_t>(buffer) >= kFirstPage) [[likely]]
     return {};
   return check_low_memory(parameter, buffer, count, type, partner);
 }

@@ -35,7 +35,7 @@ done
 run "exchange of two programs" 0 -n 2 "$probe" exchange : -n 1 "$probe" exchange
 grep -q "rank 2 of 3 app 1 mapping (vector,(0,1,3))" "$work/out" || fail "exchange of two programs: application numbers"
 run "exit inside MPI" 3 -n 3 "$probe" exit 1 3
-said "exit inside MPI" "without calling MPI_Finalize or MPI_Session_finalize"
+said "exit inside MPI" "without calling MPI_Finalize, or MPI_Session_finalize for each session"
 run "exit 0 inside MPI" 1 -n 3 "$probe" exit 2 0
 said "exit 0 inside MPI" "rank 2 of 3"
 run "abort" 7 -n 3 "$probe" abort 1 7

@@ -46,6 +46,10 @@ static void point_to_point(void) {
   CHECK(MPI_Mrecv(&value, 1, MPI_INT, &message, &status) != MPI_SUCCESS);
   SAYS(MPI_Sendrecv(&value, 1, MPI_INT, 0, 0, &value, -2, MPI_INT, 0, 0, MPI_COMM_WORLD, &status), MPI_ERR_COUNT, "-2");
   SAYS(MPI_Wait(NULL, &status), MPI_ERR_ARG, "request");
+  int found;
+  SAYS(MPI_Waitsome(1, &request, &found, NULL, MPI_STATUSES_IGNORE), MPI_ERR_ARG, "array_of_indices");
+  SAYS(MPI_Testsome(1, &request, &found, NULL, MPI_STATUSES_IGNORE), MPI_ERR_ARG, "array_of_indices");
+  OK(MPI_Waitsome(0, NULL, &found, NULL, MPI_STATUSES_IGNORE));
   SAYS(MPI_Start(&request), MPI_ERR_REQUEST, "MPI_Start");
   SAYS(MPI_Request_free(&request), MPI_ERR_REQUEST, "MPI_Request_free");
   CHECK(request == MPI_REQUEST_NULL);
@@ -120,10 +124,12 @@ static void uncountable_bytes(void) {
 static void garbage_handles(void) {
   const MPI_Aint garbage[] = {1, 5, 0x17f, 0xfff, 4096, 5000, 65535, -1, -4096};
   int n;
+  char name[MPI_MAX_OBJECT_NAME];
   MPI_Info info;
   for (int i = 0; i < (int)(sizeof garbage / sizeof garbage[0]); ++i) {
     void* bad = (void*)garbage[i];
     SAYS(MPI_Comm_size((MPI_Comm)bad, &n), MPI_ERR_COMM, "MPI_Comm_size: comm ");
+    SAYS(MPI_Comm_get_name((MPI_Comm)bad, name, &n), MPI_ERR_COMM, "MPI_Comm_get_name: comm ");
     SAYS(MPI_Send(&value, 1, MPI_INT, 0, 0, (MPI_Comm)bad), MPI_ERR_COMM, "MPI_Send: comm ");
     SAYS(MPI_Send(&value, 1, (MPI_Datatype)bad, 0, 0, MPI_COMM_WORLD), MPI_ERR_TYPE, "MPI_Send: datatype ");
     SAYS(MPI_Type_size((MPI_Datatype)bad, &n), MPI_ERR_TYPE, "MPI_Type_size: datatype ");
@@ -208,6 +214,8 @@ static void aliased_buffers(void) {
   SAYS(MPI_Allreduce(MPI_IN_PLACE, NULL, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_ERR_BUFFER, "recvbuf is a null pointer");
   SAYS(MPI_Bcast(NULL, 1, MPI_INT, 0, MPI_COMM_WORLD), MPI_ERR_BUFFER, "buffer is a null pointer");
   SAYS(MPI_Alltoall(b, 1, MPI_INT, NULL, 1, MPI_INT, MPI_COMM_WORLD), MPI_ERR_BUFFER, "recvbuf is a null pointer");
+  for (int i = 0; i < size; ++i) displs[i] = -1 - i;
+  SAYS(MPI_Allgatherv(b, 1, MPI_INT, NULL, counts, displs, MPI_INT, MPI_COMM_WORLD), MPI_ERR_BUFFER, "recvbuf is close to a null pointer");
 
   /* All of these are right. */
   OK(MPI_Allreduce(b, b, 0, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
