@@ -32,7 +32,6 @@ void copy(ByteWalk& from, ByteWalk& to, std::uint64_t bytes) noexcept {
   }
 }
 
-// What the landing accepts; a walk in `op` is taken to the end of the payload whatever is accepted.
 // Also where a program receives into the memory that it sends from, though it must not.
 void move_payload(std::byte* to, const std::byte* from, std::uint64_t bytes) noexcept {
   const auto ahead = reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from);
@@ -42,6 +41,7 @@ void move_payload(std::byte* to, const std::byte* from, std::uint64_t bytes) noe
     plain_copy(to, from, bytes);
 }
 
+// What the landing accepts; a walk in `op` is taken to the end of the payload whatever is accepted.
 void copy_payload(SendOp& op, const Landing& landing) noexcept {
   const std::uint64_t payload = op.header.payload_bytes();
   std::uint64_t kept = std::min(landing.accepted, payload);
