@@ -10,7 +10,8 @@ use() {
   for host in h1 h2; do ip netns exec "$LAB-$host" sysctl -qw "net.ipv4.tcp_congestion_control=$1" 2>/dev/null || return 1; done
 }
 unpaced=reno
-if use cubic; then unpaced=cubic; fi
+use cubic # which loads it, even where a namespace may not have it as its own choice; a privileged rank may choose it all the same
+if grep -qw cubic /proc/sys/net/ipv4/tcp_available_congestion_control; then unpaced=cubic; fi
 use bbr || use reno # some kernels have but one
 own=$(ip netns exec "$LAB-h1" sysctl -n net.ipv4.tcp_congestion_control)
 

@@ -1,5 +1,6 @@
 #include "net/shm/single_copy.h"
 
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -17,6 +18,13 @@ ssize_t read_memory(pid_t pid, std::uint64_t address, std::uint64_t bytes, const
 }
 
 constexpr std::uint64_t kPage = 4096;
+
+// Whether this process may read, or write, what is to be copied through a buffer. Else the kernel copies, and says why it cannot. (Before Linux 5.14
+// it does not tell, and copies.)
+bool may_touch(std::uint64_t address, std::uint64_t bytes, int advice) noexcept {
+  const std::uint64_t begin = address / kPage * kPage;
+  return ::madvise(reinterpret_cast<void*>(begin), address + bytes - begin, advice) == 0;
+}
 
 }  // namespace
 
@@ -42,9 +50,15 @@ bool SingleCopy::would_stumble(std::uint64_t to, std::uint64_t from, std::uint64
   return stumbles_ && bytes >= kLeastStumble && follows_closely(reinterpret_cast<const void*>(to), reinterpret_cast<const void*>(from));
 }
 
-bool SingleCopy::begins_stumbling(ByteWalk& into, std::uint64_t from, std::uint64_t bytes) const noexcept {
-  iovec first;
-  return into.peek(&first, 1) == 1 && would_stumble(reinterpret_cast<std::uintptr_t>(first.iov_base), from, std::min<std::uint64_t>(first.iov_len, bytes));
+bool SingleCopy::pull_would_stumble(std::uint64_t from, std::uint64_t bytes, ByteWalk& into) const noexcept {
+  iovec whole;
+  if (into.peek(&whole, 1) != 1 || whole.iov_len < bytes) return false;
+  const auto to = reinterpret_cast<std::uintptr_t>(whole.iov_base);
+  return would_stumble(to, from, bytes) && may_touch(to, bytes, MADV_POPULATE_WRITE);
+}
+
+bool SingleCopy::push_would_stumble(std::uint64_t from, std::uint64_t to, std::uint64_t bytes) const noexcept {
+  return would_stumble(to, from, bytes) && may_touch(from, bytes, MADV_POPULATE_READ);
 }
 
 std::byte* SingleCopy::buffer_like(std::uint64_t address) {
@@ -53,7 +67,7 @@ std::byte* SingleCopy::buffer_like(std::uint64_t address) {
 }
 
 bool SingleCopy::push(pid_t pid, std::uint64_t from, std::uint64_t to, std::uint64_t bytes) noexcept {
-  return would_stumble(to, from, bytes) ? push_through_buffer(pid, from, to, bytes) : push_some(pid, from, to, bytes);
+  return push_would_stumble(from, to, bytes) ? push_through_buffer(pid, from, to, bytes) : push_some(pid, from, to, bytes);
 }
 
 bool SingleCopy::push_through_buffer(pid_t pid, std::uint64_t from, std::uint64_t to, std::uint64_t bytes) noexcept {
@@ -82,7 +96,7 @@ bool SingleCopy::push_some(pid_t pid, std::uint64_t from, std::uint64_t to, std:
 
 bool SingleCopy::pull(pid_t pid, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept {
   if (into.remaining() < bytes) return false;
-  if (into.prefers_copy() || begins_stumbling(into, address, bytes)) return pull_through_buffer(pid, address, bytes, into);
+  if (into.prefers_copy() || pull_would_stumble(address, bytes, into)) return pull_through_buffer(pid, address, bytes, into);
   constexpr std::size_t kSegments = 64;
   iovec local[kSegments];
   while (bytes > 0) {

@@ -31,7 +31,7 @@ class SingleCopy {
   bool pull(pid_t pid, std::uint64_t address, std::uint64_t bytes, ByteWalk& into) noexcept;
   // Copies `bytes` from here to `to` in process `pid`.
   bool push(pid_t pid, std::uint64_t from, std::uint64_t to, std::uint64_t bytes) noexcept;
-  // Why the last copy failed that did: the bytes cannot be reached, there or, unless the copy went through a buffer, here. Else the kernel refuses access to that process, whatever lies there, or
+  // Why the last copy failed that did: the bytes cannot be reached, there or here. Else the kernel refuses access to that process, whatever lies there, or
   // the process has ended.
   bool found_bad_memory() const noexcept { return error_ == EFAULT; }
   // System calls of all copies.
@@ -45,8 +45,9 @@ class SingleCopy {
   // kBufferBytes, which lie in their page as an address does.
   std::byte* buffer_like(std::uint64_t address);
   bool would_stumble(std::uint64_t to, std::uint64_t from, std::uint64_t bytes) const noexcept;
-  // Whether the first segment of a walk would.
-  bool begins_stumbling(ByteWalk& into, std::uint64_t from, std::uint64_t bytes) const noexcept;
+  // The same of copies that can go through the buffer: this side's bytes lie together, and this process may touch them.
+  bool pull_would_stumble(std::uint64_t from, std::uint64_t bytes, ByteWalk& into) const noexcept;
+  bool push_would_stumble(std::uint64_t from, std::uint64_t to, std::uint64_t bytes) const noexcept;
   // Takes note of a system call that copied so many bytes, or failed (-1).
   bool took(ssize_t bytes) noexcept;
 

@@ -101,6 +101,24 @@ TEST(SingleCopy, CopiesWhateverThePlacesInAPage) {
   }
 }
 
+// Copies through the buffer touch this process's memory themselves: what it may not touch is left to the kernel, which says so.
+TEST(SingleCopy, ThroughTheBufferFindsBadMemoryAsWell) {
+  constexpr std::size_t kPage = 4096, kBehind = 16;
+  alignas(kPage) static std::byte there[3 * kPage];
+  void* const memory = ::mmap(nullptr, 3 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto* const forbidden = static_cast<std::byte*>(memory);
+  const Other other;
+  if (!SingleCopy::probe(other.pid(), reinterpret_cast<std::uintptr_t>(there), 0)) GTEST_SKIP() << "this machine does not let a process read another one's memory";
+  SingleCopy pulls(true), pushes(true);
+  ContiguousWalk into(forbidden + kBehind, kPage);
+  EXPECT_FALSE(pulls.pull(other.pid(), reinterpret_cast<std::uintptr_t>(there), kPage, into));
+  EXPECT_TRUE(pulls.found_bad_memory());
+  EXPECT_FALSE(pushes.push(other.pid(), reinterpret_cast<std::uintptr_t>(forbidden), reinterpret_cast<std::uintptr_t>(there + kBehind), kPage));
+  EXPECT_TRUE(pushes.found_bad_memory());
+  ::munmap(memory, 3 * kPage);
+}
+
 // A process that may not make this system call; whether it finds that it may copy from and to this one.
 bool probes_without(long call, std::uintptr_t address, std::uint64_t value) {
   const pid_t here = ::getpid(), prober = ::fork();
