@@ -16,7 +16,7 @@ inline constexpr std::size_t kBulkCopy = 1024;
 void bulk_copy(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
 
 // Whether the bytes to be written lie less than a line behind those to be read, by their places in a page, which is how a processor tells addresses
-// apart at first. There the string instruction may take each byte for one that it has just written: on AMD's Zen 3 and 4 it takes 15 to 30
+// apart at first (4K aliasing). There the string instruction may take each byte for one that it has just written: on AMD's Zen 3 it takes 15 to 30
 // times as long (3 GB/s), the C library's memcpy and the kernel's copies with it. A buffer that begins with a page and one from malloc lie so.
 inline bool follows_closely(const void* to, const void* from) noexcept {
   constexpr std::uintptr_t kPage = 4096, kLine = 64;

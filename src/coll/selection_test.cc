@@ -390,7 +390,7 @@ TEST(Selection, WithoutAWishTheModelDecides) {
   EXPECT_EQ(choose_reduce_scatter(team, {1 << 24, 1 << 21, true}), Algorithm::kPairwise) << "all at once";
 }
 
-TEST(Selection, DirectCopiesAreBeyondDoubtWhereARootWouldCopyForManyCores) {
+TEST(Selection, DirectCopiesAreLikelyFasterWhereARootWouldCopyForManyCores) {
   Situation team;
   team.ranks = 16;
   team.area = team.direct = true;
